@@ -11,6 +11,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // as returns a client that has the credential of the administrator and impersonates a user.
@@ -69,7 +70,7 @@ func TestRolesDecide(t *testing.T) {
 	}
 	// As in Kubernetes, the authorizer reads roles and bindings from a watch. A binding
 	// takes effect a moment after it is stored, in the order of creation.
-	servertest.Eventually(t, "the last binding counts", func() bool { return verbs["list pods"](as(t, server, "admin-user")) == nil })
+	waittest.Until(t, "the last binding counts", func() bool { return verbs["list pods"](as(t, server, "admin-user")) == nil })
 	for user, may := range want {
 		client := as(t, server, user)
 		for name, verb := range verbs {

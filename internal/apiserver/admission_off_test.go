@@ -14,6 +14,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // Each plugin has an effect if it is on, and none if it is off.
@@ -64,7 +65,7 @@ func TestPluginsOff(t *testing.T) {
 			createClasses(t, client)
 			for name, effect := range effects {
 				if state == "on" {
-					servertest.Eventually(t, name+" has an effect", func() bool { return effect(t, client) })
+					waittest.Until(t, name+" has an effect", func() bool { return effect(t, client) })
 				} else if effect(t, client) {
 					t.Errorf("%s is turned off and has an effect", name)
 				}

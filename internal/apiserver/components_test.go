@@ -29,6 +29,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/apiserver/serviceip"
 	"holdfast.dev/holdfast/internal/lifecycle"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // authorityFiles is a certificate authority with files in a directory.
@@ -108,7 +109,7 @@ func TestComponents(t *testing.T) {
 	t.Run("tokens", func(t *testing.T) { testTokens(t, server) })
 	t.Run("services", func(t *testing.T) { testRanges(t, server.Client(t)) })
 	t.Run("root authority", func(t *testing.T) {
-		servertest.Eventually(t, "the ConfigMap has both authorities", func() bool {
+		waittest.Until(t, "the ConfigMap has both authorities", func() bool {
 			found, err := server.Client(t).CoreV1().ConfigMaps("default").Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
 			return err == nil && strings.Count(found.Data["ca.crt"], "BEGIN CERTIFICATE") == 2
 		})
@@ -165,9 +166,9 @@ func (r roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 func testTokens(t *testing.T, server *servertest.Server) {
 	t.Helper()
 	client := server.Client(t)
-	servertest.Eventually(t, "the account default is there", func() bool {
+	waittest.Until(t, "the account default is there", func() error {
 		_, err := client.CoreV1().ServiceAccounts("default").Get(t.Context(), "default", metav1.GetOptions{})
-		return err == nil
+		return err
 	})
 	request, err := client.CoreV1().ServiceAccounts("default").CreateToken(t.Context(), "default",
 		&authenticationv1.TokenRequest{}, metav1.CreateOptions{})
@@ -247,7 +248,7 @@ func TestShutdownDelay(t *testing.T) {
 	if err := syscall.Kill(process.PID(), syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the server is not ready", func() bool {
+	waittest.Until(t, "the server is not ready", func() bool {
 		_, err := client.Get().AbsPath("/readyz").DoRaw(t.Context())
 		return err != nil
 	})

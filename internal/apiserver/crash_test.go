@@ -20,6 +20,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // A server is killed while four clients write. After a restart it has every write that
@@ -122,7 +123,7 @@ func TestWatchResumesAfterKill(t *testing.T) {
 }
 
 func firstEvent(ctx context.Context, client kubernetes.Interface, version string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, waittest.Patience)
 	defer cancel()
 	watcher, err := client.CoreV1().Secrets("default").Watch(ctx, metav1.ListOptions{ResourceVersion: version})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // requests returns the number of requests that the server has answered, by verb and
@@ -52,7 +53,7 @@ func renewals(t *testing.T, client kubernetes.Interface, times int) {
 	t.Helper()
 	last := ""
 	for seen := 0; seen < times; {
-		servertest.Eventually(t, "the leader renews its lease", func() bool {
+		waittest.Until(t, "the leader renews its lease", func() bool {
 			lease, err := client.CoordinationV1().Leases("kube-system").Get(t.Context(), "holdfast-controllers", metav1.GetOptions{})
 			if err != nil {
 				return false

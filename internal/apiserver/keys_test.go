@@ -23,6 +23,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/native"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestKeysDoNotCollide checks the keys of all objects and internal records in etcd. The first
@@ -51,7 +52,7 @@ func TestKeysDoNotCollide(t *testing.T) {
 		}
 		return found
 	}
-	servertest.Eventually(t, "the command is recorded", func() bool { return len(keys("/registry/_holdfast/commands/")) > 0 })
+	waittest.Until(t, "the command is recorded", func() bool { return len(keys("/registry/_holdfast/commands/")) > 0 })
 	if list, err := commands.List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 1 {
 		t.Errorf("objects of the definition: %v, %v", list, err)
 	}

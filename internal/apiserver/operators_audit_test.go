@@ -19,6 +19,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/operator/authorship"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // documentedPolicy returns the audit policy in docs/access.md.
@@ -78,11 +79,11 @@ spec:
 `); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "jane may write instances", func() bool {
+	waittest.Until(t, "jane may write instances", func() bool {
 		return create(jane, "instances", `
 {apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: web}, spec: {operatorVersion: {name: web-0.1.0}}}`) == nil
 	})
-	servertest.Eventually(t, "the plan is complete", func() bool {
+	waittest.Until(t, "the plan is complete", func() bool {
 		found, err := admin.Resource(api.GroupVersion.WithResource("instances")).Namespace("default").Get(t.Context(), "web", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestPoliciesAreTypeChecked checks that the status of a policy warns about a field that the
@@ -28,7 +29,7 @@ func TestPoliciesAreTypeChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	var checked *admissionv1.ValidatingAdmissionPolicy
-	servertest.Eventually(t, "the policy is checked", func() bool {
+	waittest.Until(t, "the policy is checked", func() bool {
 		found, err := policies.Get(t.Context(), "wrong", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)

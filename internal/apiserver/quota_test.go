@@ -16,6 +16,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // limitSecrets creates a quota for Secrets in a new namespace and waits until every
@@ -38,7 +39,7 @@ func limitSecrets(t testing.TB, most int64, servers ...kubernetes.Interface) (na
 		t.Fatal(err)
 	}
 	// While the usage is not known, a server rejects the objects for that reason.
-	servertest.Eventually(t, "usage in the status", func() bool {
+	waittest.Until(t, "usage in the status", func() bool {
 		found, err := servers[0].CoreV1().ResourceQuotas(created.Name).Get(t.Context(), quota.Name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -46,7 +47,7 @@ func limitSecrets(t testing.TB, most int64, servers ...kubernetes.Interface) (na
 		return len(found.Status.Used) == len(quota.Spec.Hard)
 	})
 	for _, server := range servers {
-		servertest.Eventually(t, "limits in force", func() bool {
+		waittest.Until(t, "limits in force", func() bool {
 			_, err := server.CoreV1().Endpoints(created.Name).Create(t.Context(),
 				&corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			return apierrors.IsForbidden(err)
@@ -92,10 +93,10 @@ func TestQuotaHoldsAcrossReplicas(t *testing.T) {
 	if err := servers[0].CoreV1().Secrets(namespace).Delete(t.Context(), list.Items[0].Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "room for one more", func() bool {
+	waittest.Until(t, "room for one more", func() error {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "one-more"}}
 		_, err := servers[1].CoreV1().Secrets(namespace).Create(t.Context(), secret, metav1.CreateOptions{})
-		return err == nil
+		return err
 	})
 }
 
@@ -130,7 +131,7 @@ func benchmarkCreatePod(b *testing.B, client kubernetes.Interface, hard corev1.R
 		if _, err := client.CoreV1().ResourceQuotas(namespace).Create(b.Context(), quota, metav1.CreateOptions{}); err != nil {
 			b.Fatal(err)
 		}
-		servertest.Eventually(b, "status", func() bool {
+		waittest.Until(b, "status", func() bool {
 			quota, err := client.CoreV1().ResourceQuotas(namespace).Get(b.Context(), "bench", metav1.GetOptions{})
 			return err == nil && len(quota.Status.Used) > 0
 		})

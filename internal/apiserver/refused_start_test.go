@@ -13,6 +13,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // A policy or webhook that refuses the server's own writes does not end its start: an
@@ -35,7 +36,7 @@ func TestStartDespiteAdmission(t *testing.T) {
 				t.Fatal(err)
 			}
 			refuse.create(t, client)
-			servertest.Eventually(t, "writes are refused", func() bool { return !writable(t, client) })
+			waittest.Until(t, "writes are refused", func() bool { return !writable(t, client) })
 			if err := server.Stop(); err != nil {
 				t.Fatal(err)
 			}
@@ -46,14 +47,14 @@ func TestStartDespiteAdmission(t *testing.T) {
 				t.Fatalf("the cluster role view: %v, want that it is refused", err)
 			}
 			refuse.remove(t, client)
-			servertest.Eventually(t, "the cluster role view is there", func() bool {
+			waittest.Until(t, "the cluster role view is there", func() bool {
 				role, err := client.RbacV1().ClusterRoles().Get(t.Context(), "view", metav1.GetOptions{})
 				return err == nil && len(role.Rules) > 0
 			})
 			kinds := dynamic.NewForConfigOrDie(server.Config(t)).Resource(definitions.Resource.WithVersion("v1"))
-			servertest.Eventually(t, "the kinds of operator packages are there", func() bool {
+			waittest.Until(t, "the kinds of operator packages are there", func() error {
 				_, err := kinds.Get(t.Context(), "instances.kudo.dev", metav1.GetOptions{})
-				return err == nil
+				return err
 			})
 		})
 	}

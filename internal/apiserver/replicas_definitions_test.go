@@ -17,6 +17,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 var (
@@ -120,19 +121,19 @@ func TestReplicasServeDefinitions(t *testing.T) {
 	if err := change(one); !refused(err) {
 		t.Errorf("on the server that took the marker: %v", err)
 	}
-	servertest.Eventually(t, "the marker holds on the other server", func() bool { return refused(change(two)) })
+	waittest.Until(t, "the marker holds on the other server", func() bool { return refused(change(two)) })
 
 	if err := two.Resource(crdResource).Delete(t.Context(), "things.replicas.example.com", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for name, client := range map[string]dynamic.Interface{"one": one, "two": two} {
-		servertest.Eventually(t, "the objects are gone from server "+name, func() bool {
+		waittest.Until(t, "the objects are gone from server "+name, func() bool {
 			_, err := client.Resource(thingResource).Namespace("default").List(t.Context(), metav1.ListOptions{})
 			return apierrors.IsNotFound(err)
 		})
 	}
 	// The same definition, created again, has no objects.
-	servertest.Eventually(t, "the name is free", func() bool { return create(t.Context()) == nil })
+	waittest.Until(t, "the name is free", func() bool { return create(t.Context()) == nil })
 	establishedOn(t, two)
 	list, err := things.List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) > 0 {

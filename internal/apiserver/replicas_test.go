@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // issue issues a certificate of the authority and returns the files of certificate and
@@ -77,13 +78,9 @@ func TestReplicasServeTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case event := <-watcher.ResultChan():
-		if object, ok := event.Object.(*corev1.ConfigMap); !ok || object.UID != created.UID {
-			t.Errorf("the other server's watch shows %+v", event.Object)
-		}
-	case <-time.After(30 * time.Second):
-		t.Fatal("the other server's watch shows nothing")
+	event := waittest.Receive(t, "an event of the other server's watch", watcher.ResultChan())
+	if object, ok := event.Object.(*corev1.ConfigMap); !ok || object.UID != created.UID {
+		t.Errorf("the other server's watch shows %+v", event.Object)
 	}
 	found, err := two.CoreV1().ConfigMaps("default").Get(t.Context(), "shared", metav1.GetOptions{})
 	if err != nil || found.ResourceVersion != created.ResourceVersion {

@@ -26,6 +26,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/connection"
 	"holdfast.dev/holdfast/internal/connection/inprocess"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // comparedKind is a kind whose objects TestInformersEqualPlain changes. The objects have only this content and metadata.
@@ -119,7 +120,7 @@ func TestInformersEqualPlain(t *testing.T) {
 	changes.make(t, 200) // the informers watch these
 	for _, kind := range comparedKinds() {
 		one, other := kind.informer(inProcess).GetStore(), kind.informer(plain).GetStore()
-		servertest.Eventually(t, "both informers have the last changes of "+kind.Resource, func() bool {
+		waittest.Until(t, "both informers have the last changes of "+kind.Resource, func() bool {
 			return changes.seen(t, kind, one) && changes.seen(t, kind, other)
 		})
 		if diff := cmp.Diff(held(other), held(one)); diff != "" {

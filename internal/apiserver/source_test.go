@@ -15,6 +15,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestCollectorSendsNoWatches checks that the garbage collector sees the changes of a kind that no other
@@ -38,7 +39,7 @@ func TestCollectorSendsNoWatches(t *testing.T) {
 		metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the collector deletes the dependent", func() bool {
+	waittest.Until(t, "the collector deletes the dependent", func() bool {
 		_, err := revisions.Get(t.Context(), "child", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})

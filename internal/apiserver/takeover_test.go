@@ -12,6 +12,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // leader returns the identity of the server that runs the controllers.
@@ -35,7 +36,7 @@ func TestTakeover(t *testing.T) {
 	cluster := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
 	dir := t.TempDir()
 	first := servertest.StartProcess(t, apiserver.Config{DataDir: dir, Etcd: cluster})
-	servertest.Eventually(t, "the first server leads", func() bool { return leader(t, first.Client(t)) != "" })
+	waittest.Until(t, "the first server leads", func() bool { return leader(t, first.Client(t)) != "" })
 	dead := leader(t, first.Client(t))
 	client := servertest.Start(t, apiserver.Config{Etcd: cluster}).Client(t)
 
@@ -58,22 +59,22 @@ func TestTakeover(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	servertest.Eventually(t, "the second server leads", func() bool {
+	waittest.Until(t, "the second server leads", func() bool {
 		now := leader(t, client)
 		return now != "" && now != dead
 	})
-	servertest.Eventually(t, "the dependent of the owner is deleted", func() bool {
+	waittest.Until(t, "the dependent of the owner is deleted", func() bool {
 		_, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), "owned", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
-	servertest.Eventually(t, "the namespace has its service account", func() bool {
+	waittest.Until(t, "the namespace has its service account", func() error {
 		_, err := client.CoreV1().ServiceAccounts("shop").Get(t.Context(), "default", metav1.GetOptions{})
-		return err == nil
+		return err
 	})
 	if err := client.CoreV1().Namespaces().Delete(t.Context(), "shop", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the namespace is deleted", func() bool {
+	waittest.Until(t, "the namespace is deleted", func() bool {
 		_, err := client.CoreV1().Namespaces().Get(t.Context(), "shop", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})

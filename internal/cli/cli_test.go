@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/internal/cli"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // run runs a command line and returns what it prints.
@@ -211,8 +212,8 @@ func TestServe(t *testing.T) {
 		}
 	case err := <-done:
 		t.Fatal(err)
-	case <-time.After(time.Minute):
-		t.Fatal("not ready after a minute")
+	case <-time.After(waittest.Patience):
+		t.Fatalf("the server is not ready after %s", waittest.Patience)
 	}
 	testKubeconfig(t, filepath.Join(dir, "admin.kubeconfig"))
 	testKubeconfigFile(t, filepath.Join(dir, "admin.kubeconfig"))

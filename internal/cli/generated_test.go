@@ -17,6 +17,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestGeneratedDefinition creates the generated definition of the example API on a server, and
@@ -45,12 +46,12 @@ func TestGeneratedDefinition(t *testing.T) {
 		Namespace("default")
 	const boat = `{apiVersion: harbour.example.com/v1, kind: Boat, metadata: {name: argo},
 		spec: {hull: oak, masts: [{name: main, sail: square}], owners: [jason]}}`
-	servertest.Eventually(t, "the kind is served", func() bool {
+	waittest.Until(t, "the kind is served", func() error {
 		_, err := boats.Create(t.Context(), object(t, boat), metav1.CreateOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			t.Fatal(err)
 		}
-		return err == nil
+		return err
 	})
 	tests := map[string]struct {
 		change string // a merge patch of the spec

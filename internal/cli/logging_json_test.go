@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/cli"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // programEnv has the command line of a process that a test starts.
@@ -90,15 +90,15 @@ func TestJSONOnly(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	server := startProgram(t, "serve", "--data-dir", dir, "--secure-port", "0", "--log-format", "json")
-	servertest.Eventually(t, "the server is ready", func() bool { return strings.Contains(server.printed(), `"msg":"ready at `) })
+	waittest.Until(t, "the server is ready", func() bool { return strings.Contains(server.printed(), `"msg":"ready at `) })
 	file := filepath.Join(t.TempDir(), "node.kubeconfig")
 	if _, err := run(t.Context(), "kubeconfig", "--node", "host-1", "--kubeconfig", filepath.Join(dir, "admin.kubeconfig"), "-o", file); err != nil {
 		t.Fatal(err)
 	}
 	agent := startProgram(t, "node", "--name", "host-1", "--kubeconfig", file, "--root", t.TempDir(), "--metrics-address", "", "--log-format", "json")
-	servertest.Eventually(t, "the agent is ready", func() bool { return strings.Contains(agent.printed(), "the node belongs to this agent") })
+	waittest.Until(t, "the agent is ready", func() bool { return strings.Contains(agent.printed(), "the node belongs to this agent") })
 	server.end(t, "server ends")
-	servertest.Eventually(t, "the agent loses the server", func() bool { return strings.Contains(agent.printed(), "the server is away") })
+	waittest.Until(t, "the agent loses the server", func() bool { return strings.Contains(agent.printed(), "the server is away") })
 	agent.end(t, "node host-1 keeps volumes in ", "agent ends")
 
 	for message, args := range map[string]string{

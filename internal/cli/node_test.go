@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/cli"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // nodeKubeconfig requests the kubeconfig of a node from a server and returns the path of its
@@ -52,9 +53,9 @@ func TestNode(t *testing.T) {
 			LocalObjectReference: corev1.LocalObjectReference{Name: "app"},
 		}}}},
 	}}
-	servertest.Eventually(t, "the pod is created", func() bool {
+	waittest.Until(t, "the pod is created", func() error {
 		_, err := client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
-		return err == nil
+		return err
 	})
 
 	ctx, stop := context.WithCancel(t.Context())
@@ -67,7 +68,7 @@ func TestNode(t *testing.T) {
 			"--metrics-address", "", "--feature-gates", "ImmutableEphemeralVolumes=true")
 		ended <- err
 	}()
-	servertest.Eventually(t, "the files of the volume", func() bool {
+	waittest.Until(t, "the files of the volume", func() bool {
 		files, err := filepath.Glob(filepath.Join(root, "pods/*/volumes/conf/app.conf"))
 		if err != nil || len(files) != 1 {
 			return false
@@ -145,9 +146,9 @@ func TestNodeRootInUse(t *testing.T) {
 		_, err := run(ctx, first...)
 		ended <- err
 	}()
-	servertest.Eventually(t, "the first agent runs", func() bool {
+	waittest.Until(t, "the first agent runs", func() error {
 		_, err := server.Client(t).CoreV1().Nodes().Get(t.Context(), "host-1", metav1.GetOptions{})
-		return err == nil
+		return err
 	})
 	certificate := filepath.Join(root, "credential/client.pem")
 	before, err := os.ReadFile(certificate)
@@ -200,14 +201,14 @@ func TestNodeServerAway(t *testing.T) {
 			}
 		case err := <-ended:
 			t.Fatalf("it ended with %v", err)
-		case <-time.After(2 * time.Minute):
-			t.Fatalf("it did not print %q", want)
+		case <-time.After(waittest.Patience):
+			t.Fatalf("it did not print %q within %s", want, waittest.Patience)
 		}
 	}
 	read("holdfast: node host-1 keeps volumes in " + root + "\n")
-	servertest.Eventually(t, "the node is registered", func() bool {
+	waittest.Until(t, "the node is registered", func() error {
 		_, err := server.Client(t).CoreV1().Nodes().Get(t.Context(), "host-1", metav1.GetOptions{})
-		return err == nil
+		return err
 	})
 	if err := server.Stop(); err != nil {
 		t.Fatal(err)

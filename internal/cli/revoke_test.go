@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // testRevoke revokes credentials of a running server, lists them and takes them back.
@@ -58,6 +58,6 @@ func testRevoke(t *testing.T, admin string) {
 		if !regexp.MustCompile(step.want).MatchString(out) {
 			t.Errorf("revoke %s: got %q, want %q", step.args, out, step.want)
 		}
-		servertest.Eventually(t, "the effect of revoke "+step.args, func() bool { return isUnauthorized() == step.unauthorized })
+		waittest.Until(t, "the effect of revoke "+step.args, func() bool { return isUnauthorized() == step.unauthorized })
 	}
 }

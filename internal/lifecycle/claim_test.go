@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/internal/admission/volume"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/lifecycle"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 func (c cluster) createClaim(t testing.TB, namespace, name string) {
@@ -81,7 +81,7 @@ func TestClaimInUse(t *testing.T) {
 	released := func(name string) func() bool {
 		return func() bool { return slices.Equal(c.finalizers(t, namespace, name), both[:1]) }
 	}
-	servertest.Eventually(t, "the claim without a running pod is released", released("free"))
+	waittest.Until(t, "the claim without a running pod is released", released("free"))
 	if err := pods.Delete(t.Context(), "first", now); err != nil {
 		t.Fatal(err)
 	}
@@ -90,14 +90,14 @@ func TestClaimInUse(t *testing.T) {
 	if err := claims.Delete(t.Context(), "later", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the later claim is released", released("later"))
+	waittest.Until(t, "the later claim is released", released("later"))
 	if got := c.finalizers(t, namespace, "used"); !slices.Equal(got, both) {
 		t.Errorf("finalizers of a claim in use: %v, want %v", got, both)
 	}
 	if err := pods.Delete(t.Context(), "second", now); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the claim is released", released("used"))
+	waittest.Until(t, "the claim is released", released("used"))
 }
 
 // A deleted volume keeps the finalizer while it is bound.
@@ -130,7 +130,7 @@ func TestVolumeInUse(t *testing.T) {
 			return notFound(t, err)
 		}
 	}
-	servertest.Eventually(t, "the free volume is gone", gone("free"))
+	waittest.Until(t, "the free volume is gone", gone("free"))
 	if found, err := volumes.Get(t.Context(), "bound", metav1.GetOptions{}); err != nil || found.DeletionTimestamp == nil {
 		t.Fatalf("bound volume: %v, %v", found, err)
 	}
@@ -138,7 +138,7 @@ func TestVolumeInUse(t *testing.T) {
 	if _, err := volumes.Patch(t.Context(), "bound", types.MergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the released volume is gone", gone("bound"))
+	waittest.Until(t, "the released volume is gone", gone("bound"))
 }
 
 // The controller adds the finalizer to claims that a server without the plugin stored, if
@@ -161,7 +161,7 @@ func TestClaimWithoutFinalizer(t *testing.T) {
 				t.Fatal(err)
 			}
 			start(t, lifecycle.Config{Client: c.config, Identity: "test", ProtectVolumes: protect})
-			servertest.Eventually(t, "the deleted claim is released", func() bool {
+			waittest.Until(t, "the deleted claim is released", func() bool {
 				return slices.Equal(c.finalizers(t, metav1.NamespaceDefault, "deleted"), []string{"example.com/first"})
 			})
 			if !protect {
@@ -170,7 +170,7 @@ func TestClaimWithoutFinalizer(t *testing.T) {
 				}
 				return
 			}
-			servertest.Eventually(t, "the claim is protected", func() bool {
+			waittest.Until(t, "the claim is protected", func() bool {
 				return slices.Contains(c.finalizers(t, metav1.NamespaceDefault, "old"), volume.ClaimFinalizer)
 			})
 		})

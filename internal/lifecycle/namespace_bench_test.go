@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // BenchmarkNamespaceDeletion measures the time from the delete request for a namespace with
@@ -24,7 +24,7 @@ func BenchmarkNamespaceDeletion(b *testing.B) {
 				c.fill(b, name, size)
 				b.StartTimer()
 				c.deleteNamespace(b, name)
-				servertest.Eventually(b, "namespace gone", func() bool { return c.namespaceGone(b, name) })
+				waittest.Until(b, "namespace gone", func() bool { return c.namespaceGone(b, name) })
 			}
 		})
 	}

@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestNamespaceDeletionDuringWrites checks that a namespace is removed although clients
@@ -46,7 +46,7 @@ func TestNamespaceDeletionDuringWrites(t *testing.T) {
 		if err := writers.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, name) })
+		waittest.Until(t, "namespace gone", func() bool { return c.namespaceGone(t, name) })
 		left, err := configMaps.List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/lifecycle"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // noProblems are the conditions of a namespace after its content was deleted without
@@ -89,15 +89,11 @@ func (c cluster) conditions(t testing.TB, name string) string {
 // waitConditions waits until a namespace has these conditions.
 func (c cluster) waitConditions(t testing.TB, name, want string) {
 	t.Helper()
-	got := ""
-	defer func() {
-		if t.Failed() {
-			t.Logf("conditions (-want +got):\n%s", cmp.Diff(want, got))
+	waittest.Until(t, "conditions of "+name, func() error {
+		if diff := cmp.Diff(want, c.conditions(t, name)); diff != "" {
+			return fmt.Errorf("(-want +got):\n%s", diff)
 		}
-	}()
-	servertest.Eventually(t, "conditions of "+name, func() bool {
-		got = c.conditions(t, name)
-		return got == want
+		return nil
 	})
 }
 
@@ -138,7 +134,7 @@ func TestNamespaceWaitsForFinalizers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
+	waittest.Until(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
 }
 
 // TestNamespaceDeletesPodsFirst checks that other objects are not deleted before the pods
@@ -165,7 +161,7 @@ func TestNamespaceDeletesPodsFirst(t *testing.T) {
 	if err := c.CoreV1().Pods("shop").Delete(t.Context(), "running", *metav1.NewDeleteOptions(0)); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
+	waittest.Until(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
 }
 
 func TestNamespaceKeepsOtherFinalizers(t *testing.T) {
@@ -179,7 +175,7 @@ func TestNamespaceKeepsOtherFinalizers(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.deleteNamespace(t, "shop")
-	servertest.Eventually(t, "the finalizer kubernetes is removed", func() bool {
+	waittest.Until(t, "the finalizer kubernetes is removed", func() bool {
 		var err error
 		if ns, err = c.CoreV1().Namespaces().Get(t.Context(), "shop", metav1.GetOptions{}); err != nil {
 			t.Fatal(err)
@@ -193,7 +189,7 @@ func TestNamespaceKeepsOtherFinalizers(t *testing.T) {
 	if _, err := c.CoreV1().Namespaces().Finalize(t.Context(), ns, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
+	waittest.Until(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
 }
 
 // TestNamespaceWaitsForDiscovery checks that a namespace is not removed while the
@@ -232,5 +228,5 @@ func TestNamespaceWaitsForDiscovery(t *testing.T) {
 	}
 
 	failing.Store(false)
-	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
+	waittest.Until(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
 }

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/lifecycle"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestOrphansAreDeleted checks that a pod on a node that does not exist fails and is deleted, also if
@@ -48,7 +48,7 @@ func TestOrphansAreDeleted(t *testing.T) {
 	})
 	gone := func(name string) {
 		t.Helper()
-		servertest.Eventually(t, "pod "+name+" gone", func() bool {
+		waittest.Until(t, "pod "+name+" gone", func() bool {
 			_, err := pods.Get(t.Context(), name, metav1.GetOptions{})
 			return notFound(t, err)
 		})

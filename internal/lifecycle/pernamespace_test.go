@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/lifecycle"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const (
@@ -54,12 +54,12 @@ func TestNamespacesGetAccountAndRootCA(t *testing.T) {
 	c := newClusterWithRootCA(t)
 	c.createNamespace(t, "shop")
 	for _, namespace := range []string{"default", "kube-system", "kube-public", "kube-node-lease", "shop"} {
-		servertest.Eventually(t, "service account in "+namespace, func() bool { return c.hasAccount(t, namespace) })
-		servertest.Eventually(t, "root CA in "+namespace, func() bool { return hasRootCA(c.rootCA(t, namespace)) })
+		waittest.Until(t, "service account in "+namespace, func() bool { return c.hasAccount(t, namespace) })
+		waittest.Until(t, "root CA in "+namespace, func() bool { return hasRootCA(c.rootCA(t, namespace)) })
 	}
 	// The informers have synced now, so this namespace is handled by its event.
 	c.createNamespace(t, "store")
-	servertest.Eventually(t, "account and root CA", func() bool { return c.hasAccount(t, "store") && hasRootCA(c.rootCA(t, "store")) })
+	waittest.Until(t, "account and root CA", func() bool { return c.hasAccount(t, "store") && hasRootCA(c.rootCA(t, "store")) })
 }
 
 // TestDeletedAccountIsCreated checks that the default ServiceAccount is created again
@@ -68,7 +68,7 @@ func TestDeletedAccountIsCreated(t *testing.T) {
 	t.Parallel()
 	c := newClusterWithRootCA(t)
 	accounts := c.CoreV1().ServiceAccounts("default")
-	servertest.Eventually(t, "service account", func() bool { return c.hasAccount(t, "default") })
+	waittest.Until(t, "service account", func() bool { return c.hasAccount(t, "default") })
 	patch := []byte(`{"imagePullSecrets":[{"name":"mine"}]}`)
 	changed, err := accounts.Patch(t.Context(), "default", types.MergePatchType, patch, metav1.PatchOptions{})
 	if err != nil {
@@ -77,7 +77,7 @@ func TestDeletedAccountIsCreated(t *testing.T) {
 	if err := accounts.Delete(t.Context(), "default", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "new service account", func() bool { return c.hasAccount(t, "default") })
+	waittest.Until(t, "new service account", func() bool { return c.hasAccount(t, "default") })
 	created, err := accounts.Get(t.Context(), "default", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestRootCAIsCorrected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.createNamespace(t, name)
-			servertest.Eventually(t, "root CA", func() bool { return hasRootCA(c.rootCA(t, name)) })
+			waittest.Until(t, "root CA", func() bool { return hasRootCA(c.rootCA(t, name)) })
 			configMaps, patch := c.CoreV1().ConfigMaps(name), []byte(test.patch)
 			changed, err := configMaps.Patch(t.Context(), rootCAName, types.MergePatchType, patch, metav1.PatchOptions{})
 			if err != nil {
@@ -115,7 +115,7 @@ func TestRootCAIsCorrected(t *testing.T) {
 			if hasRootCA(changed) {
 				t.Fatal("the patch has no effect")
 			}
-			servertest.Eventually(t, "corrected root CA", func() bool { return hasRootCA(c.rootCA(t, name)) })
+			waittest.Until(t, "corrected root CA", func() bool { return hasRootCA(c.rootCA(t, name)) })
 			if recreated := c.rootCA(t, name).UID != changed.UID; recreated != test.recreated {
 				t.Errorf("recreated: %t, want %t", recreated, test.recreated)
 			}
@@ -129,7 +129,7 @@ func TestTerminatingNamespace(t *testing.T) {
 	t.Parallel()
 	c := newClusterWithRootCA(t)
 	c.createNamespace(t, "shop")
-	servertest.Eventually(t, "account and root CA", func() bool { return c.hasAccount(t, "shop") && hasRootCA(c.rootCA(t, "shop")) })
+	waittest.Until(t, "account and root CA", func() bool { return c.hasAccount(t, "shop") && hasRootCA(c.rootCA(t, "shop")) })
 	c.createConfigMap(t, "shop", "held", "example.com/hold")
 	c.deleteNamespace(t, "shop")
 	c.waitConditions(t, "shop", withProblems(
@@ -153,7 +153,7 @@ func TestWithoutRootCA(t *testing.T) {
 	c := newClusterLedBy(t, "test")
 	start(t, lifecycle.Config{Client: c.config, Identity: "test"})
 	c.createNamespace(t, "shop")
-	servertest.Eventually(t, "service account", func() bool { return c.hasAccount(t, "shop") })
+	waittest.Until(t, "service account", func() bool { return c.hasAccount(t, "shop") })
 	if found := c.rootCA(t, "shop"); found.UID != "" {
 		t.Errorf("a root CA exists: %v", found.Data)
 	}

@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/lifecycle"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // newPod returns a pod on a node, with a grace period in seconds.
@@ -92,7 +92,7 @@ func TestPodDeletionIsFinished(t *testing.T) {
 			if err := pods.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			servertest.Eventually(t, "pod gone", func() bool {
+			waittest.Until(t, "pod gone", func() bool {
 				_, err := pods.Get(t.Context(), name, metav1.GetOptions{})
 				return notFound(t, err)
 			})
@@ -249,7 +249,7 @@ func TestPodWaitsForFinalizers(t *testing.T) {
 	if err := pods.Delete(t.Context(), "held", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the grace period is zero", func() bool {
+	waittest.Until(t, "the grace period is zero", func() bool {
 		pod, err := pods.Get(t.Context(), "held", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -260,7 +260,7 @@ func TestPodWaitsForFinalizers(t *testing.T) {
 	if _, err := pods.Patch(t.Context(), "held", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "pod gone", func() bool {
+	waittest.Until(t, "pod gone", func() bool {
 		_, err := pods.Get(t.Context(), "held", metav1.GetOptions{})
 		return notFound(t, err)
 	})

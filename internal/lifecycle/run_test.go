@@ -13,6 +13,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/lifecycle"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestOnlyLeaderRuns checks that only the leader sends requests, and that another process
@@ -27,7 +28,7 @@ func TestOnlyLeaderRuns(t *testing.T) {
 
 	c.createNamespace(t, "one")
 	c.deleteNamespace(t, "one")
-	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "one") })
+	waittest.Until(t, "namespace gone", func() bool { return c.namespaceGone(t, "one") })
 	if n := firstRequests.Load(); n == 0 {
 		t.Error("the leader sent no request")
 	}
@@ -43,7 +44,7 @@ func TestOnlyLeaderRuns(t *testing.T) {
 	before := firstRequests.Load()
 	c.createNamespace(t, "two")
 	c.deleteNamespace(t, "two")
-	servertest.Eventually(t, "another leader removes the namespace", func() bool { return c.namespaceGone(t, "two") })
+	waittest.Until(t, "another leader removes the namespace", func() bool { return c.namespaceGone(t, "two") })
 	if n := firstRequests.Load() - before; n != 0 {
 		t.Errorf("the stopped leader sent %d requests", n)
 	}
@@ -56,7 +57,7 @@ func TestDeadLeaderIsReplaced(t *testing.T) {
 	start(t, lifecycle.Config{Client: c.config})
 	c.createNamespace(t, "shop")
 	c.deleteNamespace(t, "shop")
-	servertest.Eventually(t, "another leader removes the namespace", func() bool { return c.namespaceGone(t, "shop") })
+	waittest.Until(t, "another leader removes the namespace", func() bool { return c.namespaceGone(t, "shop") })
 }
 
 // TestElectionConstants checks what follows from the constants of the election: another
@@ -85,17 +86,17 @@ func TestLeaderAfterLostLease(t *testing.T) {
 	start(t, lifecycle.Config{Client: c.config, Identity: "test"})
 	c.createNamespace(t, "one")
 	c.deleteNamespace(t, "one")
-	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "one") })
+	waittest.Until(t, "namespace gone", func() bool { return c.namespaceGone(t, "one") })
 
 	// Another process takes the Lease and does not renew it.
 	servertest.SetLeader(t, c, "other", 8*time.Second)
-	servertest.Eventually(t, "the Lease has another holder", func() bool {
+	waittest.Until(t, "the Lease has another holder", func() bool {
 		leader := c.leader(t)
 		return leader != "" && leader != "other"
 	})
 	c.createNamespace(t, "two")
 	c.deleteNamespace(t, "two")
-	servertest.Eventually(t, "namespace gone after the Lease was lost", func() bool { return c.namespaceGone(t, "two") })
+	waittest.Until(t, "namespace gone after the Lease was lost", func() bool { return c.namespaceGone(t, "two") })
 }
 
 // TestRunStopsGoroutines checks that all goroutines that Run started have ended when it
@@ -116,7 +117,7 @@ func TestRunStopsGoroutines(t *testing.T) {
 	c.createNamespace(t, "shop")
 	c.createConfigMap(t, "shop", "plain")
 	c.deleteNamespace(t, "shop")
-	servertest.Eventually(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
+	waittest.Until(t, "namespace gone", func() bool { return c.namespaceGone(t, "shop") })
 	if labeled(t) == "" {
 		t.Fatal("no goroutine has the label")
 	}
@@ -132,7 +133,7 @@ func TestRunStopsGoroutines(t *testing.T) {
 		}
 	}()
 	// The goroutines of a connection end shortly after it is closed.
-	servertest.Eventually(t, "no goroutine left", func() bool {
+	waittest.Until(t, "no goroutine left", func() bool {
 		left = labeled(t)
 		return left == ""
 	})

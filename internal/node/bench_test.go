@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // hollowSize is the environment variable with the size of the benchmark, as NODESxPODS. The
@@ -131,10 +131,10 @@ func (r hollowRun) bench(b *testing.B, server *benchServer) {
 	idle, begin, cpu := server.memory(b), time.Now(), server.cpuTime(b)
 	fleet := startFleet(b, servertest.Config(b, server.config.Kubeconfig), server.authority(b), r)
 	volumes := int64(r.nodes * r.pods * r.volumesPerPod())
-	waitFor(b, "all volumes are ready", func() bool { return fleet.writes.Load() == volumes })
+	awaitCount(b, "ready volumes", int(volumes), func() int { return int(fleet.writes.Load()) })
 	b.ReportMetric(time.Since(begin).Seconds(), "ready-s")
 	want := r.watches()
-	waitFor(b, fmt.Sprintf("agents have %d watches open", want), func() bool { return fleet.watches(b) == want })
+	awaitCount(b, "open watches of agents", want, func() int { return fleet.watches(b) })
 	b.ReportMetric((server.cpuTime(b) - cpu).Seconds(), "server-cpu-s")
 	b.ReportMetric(float64(want-r.nodes), "object-watches")
 	before := server.cpuTime(b)
@@ -163,20 +163,24 @@ func (r hollowRun) restart(b *testing.B, server *benchServer, fleet *fleet) {
 	time.Sleep(r.outage) // fleet.rate counts the requests of the agents in this time; the benchmark waits for nothing
 	server.start(b)
 	back := time.Now()
-	waitFor(b, "every agent is back", func() bool { return fleet.watches(b) == want && server.watches(b) >= want })
+	awaitCount(b, "watches that are open again", want, func() int { return min(fleet.watches(b), server.watches(b)) })
 	b.ReportMetric(time.Since(back).Seconds(), "back-s")
 	answered, failed := fleet.rate.peaks()
 	b.ReportMetric(failed, "peak-down-req/s")
 	b.ReportMetric(answered, "peak-back-req/s")
 }
 
-// waitFor waits until a condition holds. The limit is longer than that of servertest.Eventually,
-// for large runs on a busy machine.
-func waitFor(b *testing.B, what string, holds func() bool) {
+// awaitCount waits until a count has a value. A large run on a busy machine takes longer than one wait, so each wait is for the
+// next change of the count.
+func awaitCount(b *testing.B, what string, want int, count func() int) {
 	b.Helper()
-	poll := func(context.Context) (bool, error) { return holds(), nil }
-	if err := wait.PollUntilContextTimeout(b.Context(), 20*time.Millisecond, 20*time.Minute, true, poll); err != nil {
-		b.Fatalf("%s: %v", what, err)
+	for have := count(); have != want; {
+		waittest.Until(b, fmt.Sprintf("%s: %d of %d, and more", what, have, want), func() bool {
+			now := count()
+			changed := now != have
+			have = now
+			return changed
+		})
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // fakeNetwork is the transport below a connection. It records when requests are sent,
@@ -322,7 +323,7 @@ func TestReconnect(t *testing.T) {
 		_, err := client.CoreV1().Namespaces().List(node.WaitForServer(t.Context()), metav1.ListOptions{})
 		listed <- err
 	}()
-	servertest.Eventually(t, "the server is found to be away", func() bool {
+	waittest.Until(t, "the server is found to be away", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(lines) == 1

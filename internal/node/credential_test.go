@@ -32,6 +32,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // approve approves all certificate signing requests of a node until the test ends.
@@ -234,7 +235,7 @@ func TestCredentialNotBegun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { credential.Run(ctx, nil) })
-	servertest.Eventually(t, "the agent takes the given certificate again", func() bool { return holds(given) })
+	waittest.Until(t, "the agent takes the given certificate again", func() bool { return holds(given) })
 	cancel()
 	running.Wait()
 	if err := credential.Close(); err != nil {
@@ -275,7 +276,7 @@ func TestCertificateExpires(t *testing.T) {
 	defer renewing.Wait()
 	defer cancel()
 	renewing.Go(func() { credential.Run(ctx, a.Client) })
-	servertest.Eventually(t, "the agent has another certificate and uses it", func() bool {
+	waittest.Until(t, "the agent has another certificate and uses it", func() bool {
 		pair, err := tls.LoadX509KeyPair(config.CertFile, config.KeyFile)
 		if err != nil {
 			t.Fatal(err)
@@ -337,7 +338,7 @@ func TestExpiredCertificate(t *testing.T) {
 				lines = append(lines, "the certificate is not renewed")
 			}
 			for _, line := range lines {
-				servertest.Eventually(t, "logged: "+line, func() bool { return log.count(line, "Unauthorized", text) > 0 })
+				waittest.Until(t, "logged: "+line, func() bool { return log.count(line, "Unauthorized", text) > 0 })
 			}
 		})
 	}

@@ -14,14 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // waitForEmptyRoot waits until the root has no files, records or objects of any pod.
 func (a *agent) waitForEmptyRoot(t testing.TB) {
 	t.Helper()
-	servertest.Eventually(t, "nothing is left of pods", func() bool {
+	waittest.Until(t, "nothing is left of pods", func() bool {
 		var left []string
 		for _, pattern := range []string{"pods/*", "state/pods/*", "state/objects/*"} {
 			found, err := filepath.Glob(filepath.Join(a.root, pattern))
@@ -37,7 +37,7 @@ func (a *agent) waitForEmptyRoot(t testing.TB) {
 // waitForDeletion waits until a pod no longer exists.
 func (c *cluster) waitForDeletion(t testing.TB, pod string) {
 	t.Helper()
-	servertest.Eventually(t, "pod "+pod+" is gone", func() bool {
+	waittest.Until(t, "pod "+pod+" is gone", func() bool {
 		_, err := c.admin.CoreV1().Pods(c.namespace).Get(t.Context(), pod, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
@@ -94,7 +94,7 @@ func TestGracePeriod(t *testing.T) {
 		t.Errorf("%d deletions during the grace period", got)
 	}
 	c.waitForCondition(t, "web", "True", "")
-	servertest.Eventually(t, "the pod is gone after its grace period", func() bool {
+	waittest.Until(t, "the pod is gone after its grace period", func() bool {
 		clock.Step(time.Minute)
 		_, err := c.admin.CoreV1().Pods(c.namespace).Get(t.Context(), "web", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
@@ -120,7 +120,7 @@ func TestFinishedPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := a.path(c, t, "web", "../..")
-	servertest.Eventually(t, "the agent has seen the end of the pod", func() bool {
+	waittest.Until(t, "the agent has seen the end of the pod", func() bool {
 		saved, err := filepath.Glob(filepath.Join(a.root, "state/pods/*.json"))
 		if err != nil || len(saved) != 1 {
 			return false
@@ -131,7 +131,7 @@ func TestFinishedPod(t *testing.T) {
 	if _, err := os.Stat(dir); err != nil {
 		t.Errorf("the files did not stay: %v", err)
 	}
-	servertest.Eventually(t, "the files are removed", func() bool {
+	waittest.Until(t, "the files are removed", func() bool {
 		clock.Step(time.Minute)
 		_, err := os.Stat(dir)
 		return os.IsNotExist(err)
@@ -186,7 +186,7 @@ func TestPodDeletedWhileStopped(t *testing.T) {
 	a = c.startAgentAs(t, credential, node.Config{Name: "n1", Root: a.root})
 	a.waitForFile(c, t, "web", "conf/app.conf", "one")
 	for _, dir := range []string{before, orphan} {
-		servertest.Eventually(t, dir+" is removed", func() bool {
+		waittest.Until(t, dir+" is removed", func() bool {
 			_, err := os.Lstat(dir)
 			return os.IsNotExist(err)
 		})
@@ -206,7 +206,7 @@ func TestPodWithFinalizer(t *testing.T) {
 	c.deletePod(t, "web")
 	a.waitForEmptyRoot(t)
 	c.waitForCondition(t, "web", "False", "the pod is being deleted, and its files are removed")
-	servertest.Eventually(t, "the agent has deleted the pod with a grace period of 0", func() bool {
+	waittest.Until(t, "the agent has deleted the pod with a grace period of 0", func() bool {
 		pod, err := c.admin.CoreV1().Pods(c.namespace).Get(t.Context(), "web", metav1.GetOptions{})
 		return err == nil && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0
 	})
@@ -225,7 +225,7 @@ func TestNamespaceDeleted(t *testing.T) {
 	if err := c.admin.CoreV1().Namespaces().Delete(t.Context(), c.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the namespace is gone", func() bool {
+	waittest.Until(t, "the namespace is gone", func() bool {
 		_, err := c.admin.CoreV1().Namespaces().Get(t.Context(), c.namespace, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
@@ -249,7 +249,7 @@ func TestWatchesOfUnusedObjects(t *testing.T) {
 			}
 			watches := func(want float64) {
 				t.Helper()
-				servertest.Eventually(t, fmt.Sprintf("%v watches are open", want), func() bool {
+				waittest.Until(t, fmt.Sprintf("%v watches are open", want), func() bool {
 					return a.gauge(t, "holdfast_node_open_watches") == want
 				})
 			}
@@ -286,7 +286,7 @@ func TestOneWatchForEachKind(t *testing.T) {
 	for _, name := range []string{"one", "two", "one-other", "two-other"} {
 		c.waitForCondition(t, name, corev1.ConditionTrue, "")
 	}
-	servertest.Eventually(t, "three watches are open", func() bool { return a.gauge(t, "holdfast_node_open_watches") == 3 })
+	waittest.Until(t, "three watches are open", func() bool { return a.gauge(t, "holdfast_node_open_watches") == 3 })
 	if got := a.requests.count("metadata.name%3D"); got != 0 {
 		t.Errorf("%d requests for single objects", got)
 	}

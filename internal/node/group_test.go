@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // podFor returns a Pod in YAML with two volumes and a security context, which is YAML in flow
@@ -85,7 +85,7 @@ func TestGroups(t *testing.T) {
 	// A restart with another group changes the group of the files.
 	a.stop(t)
 	a = c.startAgentAs(t, credential, node.Config{Name: "n1", Root: root, FilesGroup: "4245"})
-	servertest.Eventually(t, "the files have the new group", func() bool {
+	waittest.Until(t, "the files have the new group", func() bool {
 		return permissions(t, a.path(c, t, "flag", "conf/app.conf")) == "0644 4245" && permissions(t, a.path(c, t, "flag", "../..")) == "0750 4245"
 	})
 }
@@ -137,7 +137,7 @@ func TestNameLinks(t *testing.T) {
 		}
 		content = string(data)
 	}
-	servertest.Eventually(t, "the files of the first pod are removed", func() bool {
+	waittest.Until(t, "the files of the first pod are removed", func() bool {
 		_, err := os.Lstat(before)
 		return os.IsNotExist(err)
 	})
@@ -145,7 +145,7 @@ func TestNameLinks(t *testing.T) {
 		t.Errorf("%q, %v", data, err)
 	}
 	c.deletePodNow(t, "web")
-	servertest.Eventually(t, "the links are removed", func() bool {
+	waittest.Until(t, "the links are removed", func() bool {
 		left, err := fs.Glob(os.DirFS(a.root), "by-name/*")
 		return err == nil && len(left) == 0
 	})

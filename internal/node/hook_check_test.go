@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestCheckIsReplaced checks that a check of outdated files ends when there are new files.
@@ -23,7 +23,7 @@ func TestCheckIsReplaced(t *testing.T) {
 	c.setData(t, "app", "good")
 	a.waitForFile(c, t, "web", "conf/app.conf", "good")
 	c.waitForCondition(t, "web", "True", "")
-	servertest.Eventually(t, "the staged files are removed", func() bool {
+	waittest.Until(t, "the staged files are removed", func() bool {
 		left, err := filepath.Glob(filepath.Join(a.root, "pods", "*", "staging", "*"))
 		return err == nil && len(left) == 0
 	})
@@ -53,7 +53,7 @@ func TestSlowCheck(t *testing.T) {
 	c.apply(t, podWithHooks("web", "app", "{holdfast.dev/check: check}"))
 	path := a.path(c, t, "web", "conf/app.conf")
 	seen, value := map[string]bool{}, 0
-	servertest.Eventually(t, "the files were replaced twice", func() bool {
+	waittest.Until(t, "the files were replaced twice", func() bool {
 		value++
 		c.setData(t, "app", strconv.Itoa(value))
 		setCurrent(value)

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestHookTimeout checks that a hook that exceeds its timeout is killed with all processes that
@@ -30,7 +30,7 @@ func TestHookTimeout(t *testing.T) {
 	c.waitForCondition(t, "changed", "False", `volume conf: hook "slow" of holdfast.dev/on-change: not done in 300ms`)
 	a.waitForFile(c, t, "changed", "conf/app.conf", "one")
 	// The agent may kill a hook before it has started a process. It runs the hook again later.
-	servertest.Eventually(t, "a hook has started a process", func() bool {
+	waittest.Until(t, "a hook has started a process", func() bool {
 		data, err := os.ReadFile(out)
 		return err == nil && len(data) > 0
 	})
@@ -41,7 +41,7 @@ func TestHookTimeout(t *testing.T) {
 	}
 	for line := range strings.Lines(string(data)) {
 		pid := number(t, strings.TrimSpace(line))
-		servertest.Eventually(t, "the processes of the hook have ended", func() bool {
+		waittest.Until(t, "the processes of the hook have ended", func() bool {
 			return !isRunning(pid)
 		})
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // hooksDir returns a directory with one executable script for each name. It skips the test
@@ -75,7 +75,7 @@ func TestHooks(t *testing.T) {
 			"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n%s\n",
 			c.uid(t, "web"), a.path(c, t, "web", "conf"), content)
 		got := ""
-		servertest.Eventually(t, "the hook ran", func() bool {
+		waittest.Until(t, "the hook ran", func() bool {
 			data, _ := os.ReadFile(filepath.Join(out, "reload"))
 			if string(data) != got {
 				got = string(data)

@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // pinning are the modes in which pods are pinned to immutable objects.
@@ -58,7 +58,7 @@ func TestImmutableIsReadOnce(t *testing.T) {
 					t.Errorf("%s: watched %d times", object, got)
 				}
 			}
-			servertest.Eventually(t, "only pods are watched", func() bool { return a.gauge(t, "holdfast_node_open_watches") == 1 })
+			waittest.Until(t, "only pods are watched", func() bool { return a.gauge(t, "holdfast_node_open_watches") == 1 })
 			if got := a.gauge(t, "holdfast_node_objects_in_use", "configmap", "immutable"); got != 1 {
 				t.Errorf("%v config maps in use", got)
 			}
@@ -98,11 +98,11 @@ func TestBecomesImmutable(t *testing.T) {
 				object.Immutable = ptr.To(true)
 			})
 			a.waitForFile(c, t, "web", "conf/app.conf", "two")
-			servertest.Eventually(t, "the object is pinned", func() bool {
+			waittest.Until(t, "the object is pinned", func() bool {
 				return a.gauge(t, "holdfast_node_objects_in_use", "configmap", "immutable") == 1 &&
 					a.gauge(t, "holdfast_node_objects_in_use", "configmap", "watched") == 0
 			})
-			servertest.Eventually(t, "only pods are watched", func() bool { return a.gauge(t, "holdfast_node_open_watches") == 1 })
+			waittest.Until(t, "only pods are watched", func() bool { return a.gauge(t, "holdfast_node_open_watches") == 1 })
 		})
 	}
 }
@@ -150,7 +150,7 @@ func TestImmutableRecreated(t *testing.T) {
 				a.waitForFile(c, t, pod, "all/app.conf", want)
 				a.waitForFile(c, t, pod, "conf/app.conf", want)
 			}
-			servertest.Eventually(t, "both immutable objects are in use", func() bool {
+			waittest.Until(t, "both immutable objects are in use", func() bool {
 				return a.gauge(t, "holdfast_node_objects_in_use", "configmap", "immutable") == 2
 			})
 		})
@@ -216,7 +216,7 @@ func TestWatchImmutable(t *testing.T) {
 	a := c.startAgent(t, node.Config{Name: "n1", WatchImmutable: true})
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
 	a.waitForFile(c, t, "web", "conf/app.conf", "one")
-	servertest.Eventually(t, "the object is watched", func() bool {
+	waittest.Until(t, "the object is watched", func() bool {
 		return a.requests.count("watch=true", "metadata.name%3Dapp") > 0
 	})
 	c.recreate(t, "app", `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: two}}`)
@@ -242,15 +242,15 @@ func TestSwitchWatchImmutable(t *testing.T) {
 	inUse := func(mode string) func() bool {
 		return func() bool { return a.gauge(t, "holdfast_node_objects_in_use", "configmap", mode) == 1 }
 	}
-	servertest.Eventually(t, "the object is pinned", inUse("immutable"))
+	waittest.Until(t, "the object is pinned", inUse("immutable"))
 	restart(node.Config{WatchImmutable: true})
-	servertest.Eventually(t, "the object is watched", inUse("watched"))
+	waittest.Until(t, "the object is watched", inUse("watched"))
 	c.recreate(t, "app", `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: two}}`)
 	a.waitForFile(c, t, "web", "conf/app.conf", "two")
 	c.waitForCondition(t, "web", "True", "")
 
 	restart(node.Config{})
-	servertest.Eventually(t, "the object is pinned again", inUse("immutable"))
+	waittest.Until(t, "the object is pinned again", inUse("immutable"))
 	c.recreate(t, "app", `{kind: ConfigMap, metadata: {name: app}, immutable: true, data: {app.conf: three}}`)
 	c.apply(t, pod("new", "n1", `[{name: conf, configMap: {name: app}}]`))
 	a.waitForFile(c, t, "new", "conf/app.conf", "three")

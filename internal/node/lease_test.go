@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestDeletedNodeReturns checks that an agent creates its Node again within a minute of its deletion.
@@ -25,18 +25,18 @@ func TestDeletedNodeReturns(t *testing.T) {
 	if err := c.admin.CoreV1().Nodes().Delete(t.Context(), a.name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the Lease is deleted with its Node", func() bool {
+	waittest.Until(t, "the Lease is deleted with its Node", func() bool {
 		_, err := c.admin.CoordinationV1().Leases(nodeLeases).Get(t.Context(), a.name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
-	servertest.Eventually(t, "the Node exists again", func() bool {
+	waittest.Until(t, "the Node exists again", func() bool {
 		if clock.Since(begin) < 50*time.Second {
 			clock.Step(time.Second)
 		}
 		found, err := c.admin.CoreV1().Nodes().Get(t.Context(), a.name, metav1.GetOptions{})
 		return err == nil && found.UID != before
 	})
-	servertest.Eventually(t, "the Lease belongs to the new Node", func() bool {
+	waittest.Until(t, "the Lease belongs to the new Node", func() bool {
 		if clock.Since(begin) < 50*time.Second {
 			clock.Step(time.Second)
 		}
@@ -55,10 +55,10 @@ func TestTwoAgents(t *testing.T) {
 	c.registered(t, first)
 	first.stop(t)
 	first = c.startAgent(t, node.Config{Name: "n1", Root: first.root})
-	servertest.Eventually(t, "the first agent renews its Lease", func() bool { return first.requests.count("PUT", "/leases/") > 0 })
+	waittest.Until(t, "the first agent renews its Lease", func() bool { return first.requests.count("PUT", "/leases/") > 0 })
 	second := c.startAgent(t, node.Config{Name: "n1"})
 	var err error
-	servertest.Eventually(t, "the second agent has ended", func() bool {
+	waittest.Until(t, "the second agent has ended", func() bool {
 		select {
 		case err = <-second.ended:
 			second.cancel()
@@ -88,7 +88,7 @@ func TestAgentTakesOver(t *testing.T) {
 	holder := *c.waitForLease(t, first.name, "holdfast-node/"+first.name+"/").Spec.HolderIdentity
 	first.stop(t)
 	second := c.startAgent(t, node.Config{Name: "n1", Clock: clock})
-	servertest.Eventually(t, "the second agent holds the Lease", func() bool {
+	waittest.Until(t, "the second agent holds the Lease", func() bool {
 		clock.Step(200 * time.Millisecond)
 		lease, err := c.admin.CoordinationV1().Leases(nodeLeases).Get(t.Context(), second.name, metav1.GetOptions{})
 		return err == nil && *lease.Spec.HolderIdentity != holder

@@ -10,8 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestNodeCredentialOnly checks that the credential of an agent allows only what the agent
@@ -55,7 +55,7 @@ func TestStopWithoutServer(t *testing.T) {
 	credential := c.credential(t, "n1")
 	credential.Host = "https://127.0.0.1:1"
 	a := c.startAgentAs(t, credential, node.Config{Name: "n1"})
-	servertest.Eventually(t, "the agent sends a request", func() bool { return a.requests.count("GET") > 0 })
+	waittest.Until(t, "the agent sends a request", func() bool { return a.requests.count("GET") > 0 })
 	a.stop(t)
 }
 
@@ -110,7 +110,7 @@ func TestDamagedRecord(t *testing.T) {
 			c.waitForCondition(t, "web", "True", "")
 			a.stop(t)
 			a = c.startAgentAs(t, credential, config)
-			servertest.Eventually(t, "the old object is deleted", func() bool {
+			waittest.Until(t, "the old object is deleted", func() bool {
 				now := a.stateFiles(t, "objects")
 				return len(now) == 1 && now[0] != kept[0]
 			})

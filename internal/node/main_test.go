@@ -3,6 +3,7 @@ package node_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,6 +26,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/cli"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // shared is the server for all tests that do not stop the server.
@@ -240,9 +242,12 @@ func (a *agent) path(c *cluster, t testing.TB, pod, file string) string {
 func (a *agent) waitForFile(c *cluster, t testing.TB, pod, file, want string) {
 	t.Helper()
 	path := a.path(c, t, pod, file)
-	servertest.Eventually(t, fmt.Sprintf("%s of pod %s says %q", file, pod, want), func() bool {
+	waittest.Until(t, fmt.Sprintf("%s of pod %s says %q", file, pod, want), func() error {
 		data, err := os.ReadFile(path)
-		return err == nil && string(data) == want
+		if err == nil && string(data) != want {
+			return fmt.Errorf("it says %q", data)
+		}
+		return err
 	})
 }
 
@@ -250,8 +255,7 @@ func (a *agent) waitForFile(c *cluster, t testing.TB, pod, file, want string) {
 // its message contains the text. An empty text means an empty message.
 func (c *cluster) waitForCondition(t testing.TB, pod string, status corev1.ConditionStatus, message string) {
 	t.Helper()
-	last := ""
-	servertest.Eventually(t, fmt.Sprintf("condition of pod %s: %s %q", pod, status, message), func() bool {
+	waittest.Until(t, fmt.Sprintf("condition of pod %s: %s %q", pod, status, message), func() error {
 		obj, err := c.admin.CoreV1().Pods(c.namespace).Get(t.Context(), pod, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -260,14 +264,12 @@ func (c *cluster) waitForCondition(t testing.TB, pod string, status corev1.Condi
 			if condition.Type != node.VolumesReady {
 				continue
 			}
-			if now := fmt.Sprint(condition.Status, " ", condition.Message); now != last {
-				last = now
-				t.Logf("pod %s: %s", pod, now)
+			if condition.Status == status && strings.Contains(condition.Message, message) && (message == "") == (condition.Message == "") {
+				return nil
 			}
-			return condition.Status == status && strings.Contains(condition.Message, message) &&
-				(message == "") == (condition.Message == "")
+			return fmt.Errorf("the condition is %s %q", condition.Status, condition.Message)
 		}
-		return false
+		return errors.New("the pod has no condition " + string(node.VolumesReady))
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // gauge returns the value of a metric of the agent, by its name and the values of its labels.
@@ -72,11 +73,11 @@ func TestMetrics(t *testing.T) {
 	}
 	c.setData(t, "app", "two")
 	a.waitForFile(c, t, "web", "conf/app.conf", "two")
-	servertest.Eventually(t, "the time from the change to the files is measured", func() bool {
+	waittest.Until(t, "the time from the change to the files is measured", func() bool {
 		return a.gauge(t, "holdfast_node_change_lag_seconds") > 0
 	})
 	c.apply(t, `{kind: Secret, metadata: {name: gone}, stringData: {password: hunter2}}`)
-	servertest.Eventually(t, "nothing is unrefreshed", func() bool {
+	waittest.Until(t, "nothing is unrefreshed", func() bool {
 		return a.gauge(t, "holdfast_node_oldest_unrefreshed_volume_seconds") == 0
 	})
 }

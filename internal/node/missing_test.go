@@ -8,13 +8,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // waitForEvent waits for an Event about a pod of this type, with this text in its message.
 func (c *cluster) waitForEvent(t testing.TB, pod, eventType, message string) {
 	t.Helper()
-	servertest.Eventually(t, "event "+eventType+" of pod "+pod+": "+message, func() bool {
+	waittest.Until(t, "event "+eventType+" of pod "+pod+": "+message, func() bool {
 		events, err := c.admin.CoreV1().Events(c.namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestObjectDeleted(t *testing.T) {
 			}
 			c.deleteConfigMap(t, "app")
 			c.waitForCondition(t, "web", "False", "volume must: configmap "+c.namespace+"/app not found")
-			servertest.Eventually(t, "the optional volume is empty", func() bool {
+			waittest.Until(t, "the optional volume is empty", func() bool {
 				_, err := os.Lstat(a.path(c, t, "web", "may/app.conf"))
 				return os.IsNotExist(err)
 			})

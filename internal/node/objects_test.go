@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // apply creates the objects of YAML documents in the namespace of the test.
@@ -41,7 +41,7 @@ func (c *cluster) apply(t testing.TB, documents string) {
 				obj.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1)
 			}
 			// The server may not have created the default service account yet.
-			servertest.Eventually(t, "pod created", func() bool {
+			waittest.Until(t, "pod created", func() bool {
 				_, err = c.admin.CoreV1().Pods(c.namespace).Create(t.Context(), obj, metav1.CreateOptions{})
 				return err == nil || !strings.Contains(err.Error(), "service account")
 			})

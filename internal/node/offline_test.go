@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // dataLinks returns the targets of the ..data links of all volumes. A volume that was written
@@ -87,7 +88,7 @@ func TestServerDown(t *testing.T) {
 			}
 			config.Root = a.root
 			a = c.startAgentAs(t, credential, config)
-			servertest.Eventually(t, "the agent has removed the leftover and found the damage", func() bool {
+			waittest.Until(t, "the agent has removed the leftover and found the damage", func() bool {
 				_, err := os.Lstat(filepath.Join(volumes, "conf/..data_tmp"))
 				return os.IsNotExist(err) && a.gauge(t, "holdfast_node_oldest_unrefreshed_volume_seconds") > 0
 			})
@@ -142,7 +143,7 @@ func TestRestoredWithoutServer(t *testing.T) {
 	}
 	c.startAgentAs(t, credential, node.Config{Name: "n1", Root: a.root})
 	for file, want := range map[string]string{"conf/etc/app.conf": "one", "key/password": "hunter2"} {
-		servertest.Eventually(t, file+" is restored", func() bool {
+		waittest.Until(t, file+" is restored", func() bool {
 			data, err := os.ReadFile(filepath.Join(volumes, file))
 			return err == nil && string(data) == want
 		})
@@ -193,7 +194,7 @@ func TestFullRoot(t *testing.T) {
 		t.Fatalf("the root is not full: %v", err)
 	}
 	_, stop = start()
-	servertest.Eventually(t, "the files are removed", func() bool {
+	waittest.Until(t, "the files are removed", func() bool {
 		_, err := os.Lstat(gone)
 		return os.IsNotExist(err)
 	})
@@ -220,7 +221,7 @@ func TestRootOfAnotherNode(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	c.startAgent(t, node.Config{Name: "n2", Root: a.root, TakeOver: true})
-	servertest.Eventually(t, "the files of the other node are removed", func() bool {
+	waittest.Until(t, "the files of the other node are removed", func() bool {
 		_, err := os.Lstat(gone)
 		return os.IsNotExist(err)
 	})
@@ -259,7 +260,7 @@ func TestSavedObjectLost(t *testing.T) {
 		a = c.startAgentAs(t, credential, config)
 	}
 	restart()
-	servertest.Eventually(t, "the object is read again", func() bool {
+	waittest.Until(t, "the object is read again", func() bool {
 		return a.requests.count("GET full", "/namespaces/"+c.namespace+"/configmaps/app") > 0
 	})
 	a.waitForFile(c, t, "web", "conf/app.conf", "one")
@@ -275,9 +276,9 @@ func TestStartFails(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	a := c.startAgent(t, node.Config{Name: "n1"})
-	servertest.Eventually(t, "the agent has its root", func() bool {
+	waittest.Until(t, "the agent has its root", func() error {
 		_, err := os.Stat(filepath.Join(a.root, "state/key"))
-		return err == nil
+		return err
 	})
 	second, err := node.New(node.Config{Client: c.admin, Name: a.name, Root: a.root})
 	if err != nil {

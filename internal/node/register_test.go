@@ -14,8 +14,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const nodeLeases = "kube-node-lease"
@@ -55,7 +55,7 @@ func (c *cluster) registered(t testing.TB, a *agent) {
 func (c *cluster) waitForLease(t testing.TB, name, holder string) *coordinationv1.Lease {
 	t.Helper()
 	var lease *coordinationv1.Lease
-	servertest.Eventually(t, "the lease of "+name+" is held by "+holder, func() bool {
+	waittest.Until(t, "the lease of "+name+" is held by "+holder, func() bool {
 		var err error
 		lease, err = c.admin.CoordinationV1().Leases(nodeLeases).Get(t.Context(), name, metav1.GetOptions{})
 		return err == nil && strings.HasPrefix(*lease.Spec.HolderIdentity, holder) && *lease.Spec.LeaseDurationSeconds == 40
@@ -92,7 +92,7 @@ func TestBesideKubelet(t *testing.T) {
 	a := c.startAgent(t, node.Config{Name: "n1"})
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
 	a.waitForFile(c, t, "web", "conf/app.conf", "one")
-	servertest.Eventually(t, "the agent has read its node", func() bool { return a.requests.count("GET", "/nodes/"+name) > 0 })
+	waittest.Until(t, "the agent has read its node", func() bool { return a.requests.count("GET", "/nodes/"+name) > 0 })
 	c.deletePod(t, "web")
 	// When the agent has handled this later change, it has seen the deletion.
 	c.setData(t, "app", "two")
@@ -151,13 +151,13 @@ func TestKubeletTakesOver(t *testing.T) {
 	}
 	before := c.getNode(t, a.name)
 	reads := a.requests.count("GET", "/nodes/"+a.name)
-	servertest.Eventually(t, "the agent has read its node again", func() bool {
+	waittest.Until(t, "the agent has read its node again", func() bool {
 		clock.Step(time.Second)
 		return a.requests.count("GET", "/nodes/"+a.name) > reads
 	})
 	for range 3 {
 		reads = a.requests.count("GET", "/nodes/"+a.name)
-		servertest.Eventually(t, "the agent has read its node once more", func() bool {
+		waittest.Until(t, "the agent has read its node once more", func() bool {
 			clock.Step(time.Minute)
 			return a.requests.count("GET", "/nodes/"+a.name) > reads
 		})

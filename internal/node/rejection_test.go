@@ -12,8 +12,8 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // logBuffer collects the log of an agent.
@@ -135,7 +135,7 @@ func testRejections(t *testing.T, rejected map[string]string) {
 	go func() { ended <- a.Run(ctx) }()
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}]`))
 	for part, what := range rejected {
-		servertest.Eventually(t, "logged: "+what, func() bool {
+		waittest.Until(t, "logged: "+what, func() bool {
 			return log.count(what, "no "+part+" for you", `node="`+a.Name+`"`) > 0
 		})
 	}
@@ -145,7 +145,7 @@ func testRejections(t *testing.T, rejected map[string]string) {
 		if part == "/events" {
 			continue // an Event is not sent again
 		}
-		servertest.Eventually(t, "sent again: "+part, func() bool { return sent.count(part) > 2 })
+		waittest.Until(t, "sent again: "+part, func() bool { return sent.count(part) > 2 })
 		if got := log.count("no " + part + " for you"); got != 1 {
 			t.Errorf("%s: logged %d times", part, got)
 		}

@@ -15,8 +15,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // soakTime returns the duration in HOLDFAST_SOAK. Without it, it returns 0, and a test ends after
@@ -196,7 +196,7 @@ func (s *recreation) remove(t *testing.T, n int) {
 			dir := filepath.Join(host.config.Root, "pods", s.uid(t, name))
 			s.monitor.ignore(dir)
 			s.deletePod(t, name)
-			servertest.Eventually(t, "the files of "+name+" are removed", func() bool {
+			waittest.Until(t, "the files of "+name+" are removed", func() bool {
 				_, err := os.Lstat(dir)
 				return os.IsNotExist(err)
 			})

@@ -11,8 +11,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // stockServers are the responses of a stock Kubernetes API server to the field selector of
@@ -90,7 +90,7 @@ func testStockServer(t *testing.T, stock stockServer) {
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: app}}, {name: mutable, configMap: {name: mutable}}]`))
 	a.waitForFile(c, t, "web", "conf/app.conf", "one")
 	a.waitForFile(c, t, "web", "mutable/app.conf", "one")
-	servertest.Eventually(t, "the mutable object has a watch of its own", func() bool {
+	waittest.Until(t, "the mutable object has a watch of its own", func() bool {
 		return a.requests.count("watch=true", "metadata.name%3Dmutable") > 0
 	})
 	if got := a.requests.count("metadata.name%3Dapp"); got != 0 {

@@ -13,8 +13,8 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // claims decodes a token without validating it, and returns its audiences and the UID of its pod.
@@ -95,7 +95,7 @@ func TestToken(t *testing.T) {
 	}
 	// After 80% of the lifetime, 48 minutes, the token is replaced. The clock stops there,
 	// before the old token expires.
-	servertest.Eventually(t, "the token is replaced", func() bool {
+	waittest.Until(t, "the token is replaced", func() bool {
 		if clock.Since(begin) < 48*time.Minute {
 			clock.Step(time.Minute)
 		}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/internal/access"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // trustPod returns a Pod in YAML with the certificates of a ClusterTrustBundle.
@@ -59,7 +59,7 @@ func TestTrustBundles(t *testing.T) {
 	a.waitForFile(c, t, "web", "trust/ca.pem", object.Spec.TrustBundle)
 	open := a.gauge(t, "holdfast_node_open_watches")
 	c.deletePodNow(t, "web")
-	servertest.Eventually(t, "the watch of bundles is closed", func() bool { return a.gauge(t, "holdfast_node_open_watches") < open })
+	waittest.Until(t, "the watch of bundles is closed", func() bool { return a.gauge(t, "holdfast_node_open_watches") < open })
 	if count := a.requests.count("clustertrustbundles", "watch=true"); count > 2 {
 		t.Errorf("%d watches of bundles were opened", count)
 	}

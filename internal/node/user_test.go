@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // unprivileged is the user of an agent that is not root. It is in one group besides its own.
@@ -45,7 +45,7 @@ func TestAgentThatIsNotRoot(t *testing.T) {
 	c.apply(t, podFor("stranger", "{fsGroup: 4243}"))
 	wait := func(file, want string) {
 		t.Helper()
-		servertest.Eventually(t, file+" says "+want, func() bool {
+		waittest.Until(t, file+" says "+want, func() bool {
 			data, err := os.ReadFile(file)
 			return err == nil && strings.TrimSpace(string(data)) == want
 		})

@@ -1,6 +1,7 @@
 package protection_test
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // shared is a client of the administrator.
@@ -100,7 +102,7 @@ func create(t *testing.T) {
 	for _, o := range objects {
 		post(t, o.path, o.object)
 	}
-	servertest.Eventually(t, "the plan of the Instance has ended", func() bool {
+	waittest.Until(t, "the plan of the Instance has ended", func() bool {
 		metrics := read(t)
 		return metrics["holdfast_plans_finished_total{complete}"] > 0 && metrics["holdfast_plans_running{PENDING}"] == 0
 	})
@@ -110,7 +112,7 @@ func create(t *testing.T) {
 func post(t *testing.T, path, object string) {
 	t.Helper()
 	body := toJSON(t, object)
-	servertest.Eventually(t, "POST "+path, func() bool {
+	waittest.Until(t, "POST "+path, func() bool {
 		err := shared.Post().AbsPath(path).Param("fieldManager", "kubectl-client-side-apply").
 			SetHeader("Content-Type", "application/json").Body(body).Do(t.Context()).Error()
 		return err == nil || apierrors.IsAlreadyExists(err)
@@ -130,7 +132,7 @@ func toJSON(t *testing.T, text string) []byte {
 // metrics.
 func TestMetrics(t *testing.T) {
 	create(t)
-	await(t, map[string]float64{`holdfast_plans_started_total{}`: 1, `holdfast_plans_finished_total{complete}`: 1})
+	awaitMetrics(t, map[string]float64{`holdfast_plans_started_total{}`: 1, `holdfast_plans_finished_total{complete}`: 1})
 	refused := func(protection string) map[string]float64 {
 		return map[string]float64{"holdfast_refusals_total{" + protection + "}": 1}
 	}
@@ -228,7 +230,7 @@ func TestDefinitions(t *testing.T) {
 			post(t, objects[0].path, strings.ReplaceAll(objects[0].object, "metrics.example.com", "more.example.com"))
 			collection = strings.Replace(objects[1].path, "metrics", "more", 1)
 			// The server answers when it serves the definition, but does not wait for that for ever.
-			await(t, map[string]float64{"holdfast_definitions_served{}": before["holdfast_definitions_served{}"] + 1})
+			awaitMetrics(t, map[string]float64{"holdfast_definitions_served{}": before["holdfast_definitions_served{}"] + 1})
 		}, map[string]float64{"holdfast_definitions_served{}": 1}},
 		{"a list of its objects", func() {
 			if err := shared.Get().AbsPath(collection).Do(t.Context()).Error(); err != nil {
@@ -254,9 +256,9 @@ func TestAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	await(t, map[string]float64{"holdfast_agents_connected{}": 1})
+	awaitMetrics(t, map[string]float64{"holdfast_agents_connected{}": 1})
 	_ = watch.Close()
-	await(t, map[string]float64{"holdfast_agents_connected{}": 0})
+	awaitMetrics(t, map[string]float64{"holdfast_agents_connected{}": 0})
 }
 
 // read returns Holdfast's own metrics, by name and value of the label. For a histogram it is the count.
@@ -289,17 +291,17 @@ func read(t *testing.T) map[string]float64 {
 	return values
 }
 
-// await waits until metrics have values.
-func await(t *testing.T, want map[string]float64) {
+// awaitMetrics waits until metrics have values.
+func awaitMetrics(t *testing.T, want map[string]float64) {
 	t.Helper()
-	servertest.Eventually(t, "the metrics", func() bool {
+	waittest.Until(t, "the metrics have their values", func() error {
 		got := read(t)
 		for name, value := range want {
 			if have, found := got[name]; !found || have != value {
-				return false
+				return fmt.Errorf("%s is %v, want %v", name, have, value)
 			}
 		}
-		return true
+		return nil
 	})
 }
 

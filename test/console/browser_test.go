@@ -5,23 +5,21 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/base64"
+	"fmt"
 	"iter"
 	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
-
-// patience is how long a test waits for the browser.
-const patience = 30 * time.Second
 
 // adminToken is the token of a user that may do everything, readerToken that of a user without
 // roles.
@@ -30,8 +28,8 @@ const (
 	readerToken = "reader-token-of-the-test"
 )
 
-// startServer runs a server with the console.
-func startServer(t *testing.T) *servertest.Server {
+// startConsole runs a server with the console.
+func startConsole(t *testing.T) *servertest.Server {
 	t.Helper()
 	file := t.TempDir() + "/tokens.csv"
 	lines := adminToken + ",admin,1,system:masters\n" + readerToken + ",reader,2,\n"
@@ -163,15 +161,15 @@ func (b *browser) press(selector, keys string) {
 // with which the driver would wait inside the page.
 func (b *browser) waitFor(what, expression string) {
 	b.t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	waittest.Until(b.t, what, func() error {
 		if b.value("Boolean("+expression+")") == "true" {
-			return
+			return nil
 		}
-	}
-	says := b.text("body")
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.t.Fatalf("not within %s: %s; the page says %q, the browser %q", patience, what, says, b.messages)
+		says := b.text("body")
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return fmt.Errorf("the page says %q, the browser %q", says, b.messages)
+	})
 }
 
 // text returns the text of the first element that a selector finds, "" if there is none.

@@ -7,12 +7,12 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestSignIn signs in with the keyboard, with a wrong token first.
 func TestSignIn(t *testing.T) {
-	server := startServer(t)
+	server := startConsole(t)
 	b := open(t, server)
 	if focused := b.value("document.activeElement.id"); focused != "token" {
 		t.Errorf("the focus is on %q, not on the field for the token", focused)
@@ -32,7 +32,7 @@ func TestSignIn(t *testing.T) {
 // TestRights checks that a user sees the refusal of the server, and that signing out forgets
 // everything.
 func TestRights(t *testing.T) {
-	server := startServer(t)
+	server := startConsole(t)
 	b := open(t, server)
 	b.signIn(readerToken)
 	b.value("location.hash = '#kind=v1/secrets&namespace=default&name=none'")
@@ -57,7 +57,7 @@ func TestRights(t *testing.T) {
 // TestObject looks at the owners, the drift and the locked fields of a Deployment, from the list
 // on, with the keyboard.
 func TestObject(t *testing.T) {
-	server := startServer(t)
+	server := startConsole(t)
 	o := newObjects(t, server)
 	o.create(deployments, "kubectl-client-side-apply", web)
 	o.patch(deployments, "web", "kubectl-scale", `{"spec":{"replicas":5}}`)
@@ -99,7 +99,7 @@ func TestObject(t *testing.T) {
 
 // TestDefinition looks at the skeleton and the escapes of a definition, and at a custom resource.
 func TestDefinition(t *testing.T) {
-	server := startServer(t)
+	server := startConsole(t)
 	o := newObjects(t, server)
 	o.create(definitions, "test", boatDefinition)
 	o.create(boats, "test", boat)
@@ -134,7 +134,7 @@ func TestDefinition(t *testing.T) {
 // TestPlan looks at the locked parameters of an Instance, and follows a plan that waits, without
 // loading the page again.
 func TestPlan(t *testing.T) {
-	server := startServer(t)
+	server := startConsole(t)
 	o := newObjects(t, server)
 	o.create(versions, "test", operatorVersion)
 	o.create(instances, "test", instance)
@@ -163,7 +163,7 @@ func TestPlan(t *testing.T) {
 // TestHostileText checks that the text of an object is never HTML or script, and that the policy
 // of the page would stop it if it were.
 func TestHostileText(t *testing.T) {
-	server := startServer(t)
+	server := startConsole(t)
 	o := newObjects(t, server)
 	// Slashes are the only characters of the text that a name cannot have.
 	name := strings.ReplaceAll(hostile, "/", "")
@@ -212,7 +212,7 @@ metadata: {name: '`+name+`', annotations: {note: '`+hostile+`'}}
 
 // TestSecret checks that neither the page nor an answer to it has the value of a Secret.
 func TestSecret(t *testing.T) {
-	server := startServer(t)
+	server := startConsole(t)
 	o := newObjects(t, server)
 	o.create(secrets, "kubectl-client-side-apply", `
 apiVersion: v1
@@ -230,7 +230,7 @@ data: {password: czNjcmV0LXZhbHVl}
 		t.Errorf("drift %q", got)
 	}
 	page := b.value("document.documentElement.outerHTML")
-	servertest.Eventually(t, "the bodies of the answers are known", func() bool {
+	waittest.Until(t, "the bodies of the answers are known", func() bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		return slices.ContainsFunc(b.bodies, func(body string) bool { return strings.Contains(body, `"kind":"Report"`) })

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // hostile is text that runs a script if a page takes it as HTML.
@@ -84,7 +85,7 @@ func (o objects) create(resource schema.GroupVersionResource, manager, text stri
 		obj.SetAnnotations(map[string]string{"kubectl.kubernetes.io/last-applied-configuration": string(data)})
 	}
 	var failed error
-	servertest.Eventually(o.t, "create "+obj.GetName(), func() bool {
+	waittest.Until(o.t, "create "+obj.GetName(), func() bool {
 		_, failed = o.in(resource).Create(o.t.Context(), obj, metav1.CreateOptions{FieldManager: manager})
 		return failed == nil || resource != boats
 	})

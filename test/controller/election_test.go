@@ -13,6 +13,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestLeaderElection: when the leader stops, another manager becomes the leader.
@@ -45,8 +46,8 @@ func TestLeaderElection(t *testing.T) {
 		if err := direct.Create(t.Context(), newDeployment(name, "nginx")); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, name+" is published", func(ctx context.Context) bool {
-			return direct.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: name}, &corev1.ConfigMap{}) == nil
+		waittest.Until(t, name+" is published", func() bool {
+			return direct.Get(t.Context(), client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: name}, &corev1.ConfigMap{}) == nil
 		})
 	}
 

@@ -24,6 +24,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 	"holdfast.dev/holdfast/test/controller/berth"
 )
 
@@ -61,9 +62,9 @@ func harbourClient(t *testing.T, config *rest.Config) client.Client {
 	}
 	// The server serves the definition with its markers a moment after the patch.
 	probe := newBerth("probe")
-	eventually(t, "berths are served", func(ctx context.Context) bool { return c.Create(ctx, probe) == nil })
+	waittest.Until(t, "berths are served", func() bool { return c.Create(t.Context(), probe) == nil })
 	probe.Spec.Dock = "south"
-	eventually(t, "the markers protect berths", func(ctx context.Context) bool { return c.Update(ctx, probe.DeepCopy(), client.DryRunAll) != nil })
+	waittest.Until(t, "the markers protect berths", func() bool { return c.Update(t.Context(), probe.DeepCopy(), client.DryRunAll) != nil })
 	if err := c.Delete(t.Context(), newBerth("probe")); err != nil {
 		t.Fatal(err)
 	}
@@ -105,8 +106,8 @@ func TestHarbour(t *testing.T) {
 	}
 	ready := func(text string) {
 		t.Helper()
-		eventually(t, "berth is ready: "+text, func(ctx context.Context) bool {
-			if c.Get(ctx, key, b) != nil {
+		waittest.Until(t, "berth is ready: "+text, func() bool {
+			if c.Get(t.Context(), key, b) != nil {
 				return false
 			}
 			condition := meta.FindStatusCondition(b.Status.Conditions, "Ready")
@@ -134,9 +135,9 @@ func TestHarbour(t *testing.T) {
 	if err := c.Delete(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "berth and sign are gone", func(ctx context.Context) bool {
-		gone := apierrors.IsNotFound(c.Get(ctx, key, &berth.Berth{}))
-		return gone && apierrors.IsNotFound(c.Get(ctx, client.ObjectKey{Namespace: "default", Name: "sign-b1"}, &corev1.ConfigMap{}))
+	waittest.Until(t, "berth and sign are gone", func() bool {
+		gone := apierrors.IsNotFound(c.Get(t.Context(), key, &berth.Berth{}))
+		return gone && apierrors.IsNotFound(c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "sign-b1"}, &corev1.ConfigMap{}))
 	})
 }
 

@@ -3,10 +3,8 @@ package controller_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -58,18 +56,4 @@ func directClient(t *testing.T, server *rest.Config) client.Client {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// patience is how long a test waits for something. Only a test that hangs reaches it, also on a busy machine.
-const patience = 2 * time.Minute
-
-// eventually fails the test if holds does not become true. holds returns no
-// error: if an object does not exist yet, it returns false.
-func eventually(t *testing.T, what string, holds func(ctx context.Context) bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true,
-		func(ctx context.Context) (bool, error) { return holds(ctx), nil })
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestReconcile creates, updates and deletes a Deployment.
@@ -50,16 +51,16 @@ func TestReconcile(t *testing.T) {
 		}
 		return found
 	}
-	imageIs := func(want string) func(context.Context) bool {
-		return func(ctx context.Context) bool {
-			found := published(ctx)
+	imageIs := func(want string) func() bool {
+		return func() bool {
+			found := published(t.Context())
 			return found != nil && found.Data["image"] == want
 		}
 	}
 
-	eventually(t, "the image is published", imageIs("nginx:1.27"))
-	eventually(t, "the status says so, though the first update met a conflict", func(ctx context.Context) bool {
-		err := direct.Get(ctx, name, web)
+	waittest.Until(t, "the image is published", imageIs("nginx:1.27"))
+	waittest.Until(t, "the status says so, though the first update met a conflict", func() bool {
+		err := direct.Get(t.Context(), name, web)
 		return err == nil && web.Status.ObservedGeneration == web.Generation && len(web.Status.Conditions) == 1
 	})
 	if !disturbed.Load() || web.Labels["touched"] != "true" {
@@ -80,37 +81,37 @@ func TestReconcile(t *testing.T) {
 		t.Errorf("field owners of the ConfigMap (-want +got):\n%s", diff)
 	}
 
-	eventually(t, "an event tells of it", func(ctx context.Context) bool {
+	waittest.Until(t, "an event tells of it", func() bool {
 		var events corev1.EventList
-		err := direct.List(ctx, &events, client.InNamespace(name.Namespace), client.MatchingFields{"involvedObject.uid": string(web.UID)})
+		err := direct.List(t.Context(), &events, client.InNamespace(name.Namespace), client.MatchingFields{"involvedObject.uid": string(web.UID)})
 		return err == nil && len(events.Items) > 0 && events.Items[0].Message == "published nginx:1.27" &&
 			events.Items[0].ReportingController == "publisher"
 	})
 
 	t.Run("a change of the deployment is published", func(t *testing.T) {
 		change(t, direct, web, `{"spec": {"template": {"spec": {"containers": [{"name": "a", "image": "nginx:1.28"}]}}}}`)
-		eventually(t, "the new image is published", imageIs("nginx:1.28"))
+		waittest.Until(t, "the new image is published", imageIs("nginx:1.28"))
 	})
 
 	t.Run("a change of what is published is undone", func(t *testing.T) {
 		change(t, direct, published(t.Context()), `{"data": {"image": "tampered", "more": "kept"}}`)
-		eventually(t, "the image is back", imageIs("nginx:1.28"))
+		waittest.Until(t, "the image is back", imageIs("nginx:1.28"))
 		if got := published(t.Context()).Data["more"]; got != "kept" {
 			t.Errorf("a field of another owner is %q, want it kept", got)
 		}
 		if err := direct.Delete(t.Context(), published(t.Context())); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "what was deleted is back", imageIs("nginx:1.28"))
+		waittest.Until(t, "what was deleted is back", imageIs("nginx:1.28"))
 	})
 
 	t.Run("the cache answers by index", func(t *testing.T) {
 		if err := direct.Create(t.Context(), newDeployment("other", "postgres:17")); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the other deployment is found by its image", func(ctx context.Context) bool {
+		waittest.Until(t, "the other deployment is found by its image", func() bool {
 			var found appsv1.DeploymentList
-			err := manager.GetClient().List(ctx, &found, client.MatchingFields{imageIndex: "postgres:17"})
+			err := manager.GetClient().List(t.Context(), &found, client.MatchingFields{imageIndex: "postgres:17"})
 			return err == nil && len(found.Items) == 1 && found.Items[0].Name == "other"
 		})
 	})
@@ -119,8 +120,8 @@ func TestReconcile(t *testing.T) {
 		if err := direct.Delete(t.Context(), web); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the deployment is gone", func(ctx context.Context) bool {
-			return apierrors.IsNotFound(direct.Get(ctx, name, &appsv1.Deployment{}))
+		waittest.Until(t, "the deployment is gone", func() bool {
+			return apierrors.IsNotFound(direct.Get(t.Context(), name, &appsv1.Deployment{}))
 		})
 		if left := published(t.Context()); left != nil {
 			t.Errorf("a ConfigMap is left: %s", left.Name)

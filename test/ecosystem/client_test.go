@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 var (
@@ -83,7 +83,7 @@ func (c *client) install(t *testing.T, m manifest) {
 		t.Fatalf("%s: %v", m.file, err)
 	}
 	var got *unstructured.Unstructured
-	servertest.Eventually(t, m.GetName()+" is established", func() bool {
+	waittest.Until(t, m.GetName()+" is established", func() bool {
 		var err error
 		got, err = c.dynamic.Resource(definitions).Get(t.Context(), m.GetName(), metav1.GetOptions{})
 		return err == nil && condition(got, "Established") == "True"

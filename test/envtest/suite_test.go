@@ -7,14 +7,12 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"holdfast.dev/holdfast/internal/waittest"
 	"holdfast.dev/holdfast/test/controller/berth"
 )
 
@@ -101,7 +100,7 @@ func startManager(t *testing.T, environment *envtest.Environment) {
 			t.Error(err)
 		}
 	})
-	eventually(t, "the webhook server to listen", func(context.Context) error {
+	waittest.Until(t, "the webhook server listens", func() error {
 		return manager.GetWebhookServer().StartedChecker()(nil)
 	})
 }
@@ -116,10 +115,10 @@ func TestSuite(t *testing.T) {
 		Scheme:                scheme,
 		CRDDirectoryPaths:     []string{"../controller/testdata/harbour.example.com_berths.yaml"},
 		ErrorIfCRDPathMissing: true,
-		WebhookInstallOptions: envtest.WebhookInstallOptions{Paths: []string{"testdata/webhooks.yaml"}, MaxTime: patience},
+		WebhookInstallOptions: envtest.WebhookInstallOptions{Paths: []string{"testdata/webhooks.yaml"}, MaxTime: waittest.Patience},
 		// The defaults are for a machine that is not busy.
-		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: patience},
-		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
+		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: waittest.Patience},
+		ControlPlaneStartTimeout: waittest.Patience, ControlPlaneStopTimeout: waittest.Patience,
 	}
 	config, err := environment.Start()
 	if err != nil {
@@ -150,8 +149,8 @@ func testReconciler(t *testing.T, admin client.Client) {
 	if err := admin.Create(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the berth to be ready", func(ctx context.Context) error {
-		if err := admin.Get(ctx, client.ObjectKeyFromObject(b), b); err != nil {
+	waittest.Until(t, "the berth is ready", func() error {
+		if err := admin.Get(t.Context(), client.ObjectKeyFromObject(b), b); err != nil {
 			return err
 		}
 		if !meta.IsStatusConditionTrue(b.Status.Conditions, "Ready") {
@@ -167,15 +166,15 @@ func testReconciler(t *testing.T, admin client.Client) {
 
 func testWebhooks(t *testing.T, admin client.Client) {
 	// The API server learns of each configuration of webhooks by itself, a moment after it was created.
-	eventually(t, "the defaulting webhook", func(ctx context.Context) error {
+	waittest.Until(t, "the API server calls the defaulting webhook", func() error {
 		b := newBerth("two", "north")
-		if err := admin.Create(ctx, b, client.DryRunAll); err != nil || b.Labels["mutated"] != "true" {
+		if err := admin.Create(t.Context(), b, client.DryRunAll); err != nil || b.Labels["mutated"] != "true" {
 			return fmt.Errorf("labels %v: %w", b.Labels, err)
 		}
 		return nil
 	})
-	eventually(t, "the validating webhook", func(ctx context.Context) error {
-		err := admin.Create(ctx, newBerth("three", "closed"), client.DryRunAll)
+	waittest.Until(t, "the API server calls the validating webhook", func() error {
+		err := admin.Create(t.Context(), newBerth("three", "closed"), client.DryRunAll)
 		if err == nil || !strings.Contains(err.Error(), `admission webhook "vberth-v1.kb.io" denied the request: the dock is closed`) {
 			return fmt.Errorf("a berth in a closed dock: %w", err)
 		}
@@ -202,21 +201,6 @@ func testNoControllers(t *testing.T, admin client.Client) {
 	var accounts corev1.ServiceAccountList
 	if err := admin.List(t.Context(), &accounts); err != nil || len(accounts.Items) > 0 {
 		t.Errorf("service accounts: %v, %v", accounts.Items, err)
-	}
-}
-
-// patience is how long the test waits for something. Only a test that hangs reaches it.
-const patience = 2 * time.Minute
-
-// eventually fails the test if the check does not succeed.
-func eventually(t *testing.T, what string, check func(context.Context) error) {
-	t.Helper()
-	var last error
-	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		last = check(ctx)
-		return last == nil, nil
-	}); err != nil {
-		t.Fatalf("waited for %s: %v", what, last)
 	}
 }
 

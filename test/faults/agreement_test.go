@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 var errTooFew = errors.New("too few acknowledged writes")
@@ -19,7 +21,7 @@ func checkQuotas(t *testing.T, c *client) {
 		"count/configmaps": kinds[0].path, "count/secrets": kinds[1].path,
 		"count/widgets.faults.holdfast.dev": kinds[2].path, "services": kinds[3].path, "services.nodeports": kinds[3].path,
 	}
-	eventually(t, func() error {
+	waittest.Until(t, "the quota counts the objects that exist", func() error {
 		quota := c.get(t.Context(), "/api/v1/namespaces/faults/resourcequotas/counts")
 		if quota.err != nil {
 			return quota.err
@@ -96,7 +98,7 @@ func checkServices(t *testing.T, c *client, leftovers int) {
 func checkPlans(t *testing.T, c *client) {
 	t.Helper()
 	const configMaps, secrets = "/api/v1/namespaces/plans/configmaps", "/api/v1/namespaces/plans/secrets"
-	eventually(t, func() error {
+	waittest.Until(t, "every plan is complete", func() error {
 		instances, stored := c.get(t.Context(), kinds[5].path), map[string]map[string]any{}
 		if instances.err != nil {
 			return instances.err

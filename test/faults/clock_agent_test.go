@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const (
@@ -69,7 +71,7 @@ func startAgent(t *testing.T, s *clockServer, offset time.Duration) *clockAgent 
 		t.Fatal(err)
 	}
 	// The controllers create the service account of the pod.
-	eventually(t, func() error { return s.client.create(t.Context(), "/api/v1/namespaces/default/pods", pod).err })
+	waittest.Until(t, "the server creates the pod", func() error { return s.client.create(t.Context(), "/api/v1/namespaces/default/pods", pod).err })
 	return a
 }
 
@@ -84,7 +86,7 @@ func (a *clockAgent) setClocks(t *testing.T, offset time.Duration) {
 // the server accepts.
 func (a *clockAgent) works(t *testing.T, offset time.Duration) {
 	t.Helper()
-	eventually(t, func() error { return a.server.renewed(t.Context(), agentLease, offset) })
+	waittest.Until(t, "the agent renews its Lease", func() error { return a.server.renewed(t.Context(), agentLease, offset) })
 	a.version++
 	want := fmt.Sprint(a.version)
 	changed := a.server.client.patch(t.Context(), configMaps+"/app", map[string]any{"data": map[string]any{"file": want}})
@@ -92,7 +94,7 @@ func (a *clockAgent) works(t *testing.T, offset time.Duration) {
 		t.Fatal(changed.err)
 	}
 	volume := filepath.Join(a.root, "by-name", "default", "web", "all")
-	eventually(t, func() error {
+	waittest.Until(t, "the agent updates the volume", func() error {
 		if file, err := os.ReadFile(filepath.Join(volume, "file")); err != nil || string(file) != want {
 			return fmt.Errorf("the file has %q, not %q: %w", file, want, err)
 		}
@@ -132,7 +134,7 @@ func TestClockAgent(t *testing.T) {
 	if err := s.startAt(t, born); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() error { return s.works(t.Context(), 0) })
+	waittest.Until(t, "the server works", func() error { return s.works(t.Context(), 0) })
 	a := startAgent(t, s, born)
 	a.works(t, born)
 	issued, err := a.begins()
@@ -157,7 +159,7 @@ func TestClockAgent(t *testing.T) {
 
 	// The certificate is due, and later the renewed one has not begun.
 	a.setClocks(t, born+7*hour)
-	eventually(t, func() error {
+	waittest.Until(t, "the agent renews its certificate", func() error {
 		if begin, err := a.begins(); err != nil || !begin.After(issued) {
 			return errors.Join(errors.New("the certificate is not renewed"), err)
 		}
@@ -165,7 +167,7 @@ func TestClockAgent(t *testing.T) {
 	})
 	a.works(t, born+7*hour)
 	a.setClocks(t, born+2*hour)
-	eventually(t, func() error {
+	waittest.Until(t, "the agent takes its first certificate again", func() error {
 		if begin, err := a.begins(); err != nil || !begin.Equal(issued) {
 			return errors.Join(errors.New("the agent keeps a certificate that has not begun"), err)
 		}

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const (
@@ -86,7 +88,7 @@ func (s *clockServer) token(t *testing.T) string {
 	t.Helper()
 	token := ""
 	// The controllers create the service account.
-	eventually(t, func() error {
+	waittest.Until(t, "the server issues a token", func() error {
 		a := s.client.create(t.Context(), "/api/v1/namespaces/default/serviceaccounts/default/token", map[string]any{
 			"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": map[string]any{"expirationSeconds": 3600},
 		})
@@ -132,8 +134,8 @@ func TestClock(t *testing.T) {
 	if err := s.startAt(t, born); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() error { return s.works(t.Context(), 0) })
-	eventually(t, func() error { return s.renewed(t.Context(), controllersLease, born) })
+	waittest.Until(t, "the server works", func() error { return s.works(t.Context(), 0) })
+	waittest.Until(t, "the leader renews the Lease of the controllers", func() error { return s.renewed(t.Context(), controllersLease, born) })
 	first := s.token(t)
 	const event = "/api/v1/namespaces/default/events"
 	begin := time.Now()
@@ -160,7 +162,7 @@ func TestClock(t *testing.T) {
 	if a := s.client.get(t.Context(), event+"/probe"); a.err != nil && time.Since(begin) < life {
 		t.Error("an event of some seconds, three hours later: ", a.err)
 	}
-	eventually(t, func() error { return s.renewed(t.Context(), controllersLease, born+3*hour) })
+	waittest.Until(t, "the leader renews the Lease three hours later", func() error { return s.renewed(t.Context(), controllersLease, born+3*hour) })
 	second := s.token(t)
 	expect("a token of an hour, three hours later", http.StatusUnauthorized, first)
 	expect("a token after the clock was set", http.StatusOK, second)
@@ -174,8 +176,8 @@ func TestClock(t *testing.T) {
 		t.Error("at the right time again: ", err)
 	}
 	expect("the first token at the right time", http.StatusOK, first)
-	eventually(t, func() error { return s.renewed(t.Context(), controllersLease, born) })
-	eventually(t, func() error {
+	waittest.Until(t, "the leader renews the Lease at the right time", func() error { return s.renewed(t.Context(), controllersLease, born) })
+	waittest.Until(t, "the server deletes the event at the end of its life", func() error {
 		if a := s.client.get(t.Context(), event+"/probe"); a.code != http.StatusNotFound {
 			return errors.New("the event is still there")
 		}
@@ -188,9 +190,9 @@ func TestClock(t *testing.T) {
 func (s *clockServer) checkYears(t *testing.T) {
 	t.Helper()
 	s.setClock(t, years)
-	eventually(t, func() error { return s.works(t.Context(), years) })
+	waittest.Until(t, "the server works years later", func() error { return s.works(t.Context(), years) })
 	s.setClock(t, born)
-	eventually(t, func() error { return s.works(t.Context(), 0) })
+	waittest.Until(t, "the server works at the right time", func() error { return s.works(t.Context(), 0) })
 	s.kill()
 	if err := s.startAt(t, born-3*hour); err == nil || !strings.Contains(err.Error(), "set the clock") {
 		t.Errorf("a start before the authority begins: %v", err)
@@ -201,5 +203,5 @@ func (s *clockServer) checkYears(t *testing.T) {
 	if err := s.startAt(t, 0); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() error { return s.works(t.Context(), 0) })
+	waittest.Until(t, "the server works after its start", func() error { return s.works(t.Context(), 0) })
 }

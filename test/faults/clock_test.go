@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // pausedVariable makes a program of this package pause before it begins, so that its clock can be set first.
@@ -49,8 +51,8 @@ func (p *process) setClock(t *testing.T, offset time.Duration) {
 		t.Fatal(err)
 	}
 	// No thread may be inside of the code that is replaced.
-	eventually(t, func() error {
-		p.pause()
+	waittest.Until(t, "the process is paused outside of the code of the clock", func() error {
+		p.pause(t)
 		err := pausedOutside(pid, start, end)
 		if err != nil {
 			p.resume()
@@ -153,7 +155,7 @@ func launchAt(t *testing.T, offset time.Duration, name string, args ...string) *
 		t.Fatal(err)
 	}
 	t.Cleanup(p.kill)
-	eventually(t, func() error { return pausedOutside(cmd.Process.Pid, 0, 0) })
+	waittest.Until(t, "the program has paused itself", func() error { return pausedOutside(cmd.Process.Pid, 0, 0) })
 	p.setClock(t, offset)
 	return p
 }

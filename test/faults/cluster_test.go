@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // cluster is an etcd cluster whose members are processes. The traffic between the members goes
@@ -80,7 +81,7 @@ func (c *cluster) servers(t *testing.T, count int) []*server {
 func (c *cluster) leader(t *testing.T) int {
 	t.Helper()
 	leader := -1
-	eventually(t, func() error {
+	waittest.Until(t, "all members of etcd agree on a leader", func() error {
 		ids := make([]uint64, len(c.members))
 		for i, m := range c.members {
 			status, err := ask(t.Context(), m.url, func(ctx context.Context, client *clientv3.Client) (*clientv3.StatusResponse, error) {

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // The disk of a server becomes slow: each sync takes up to half a second longer, in the long form up to a second, and sometimes
@@ -36,7 +38,7 @@ func TestDiskSlow(t *testing.T) {
 	before, begin := etcdRequests(t, c), time.Now()
 	disk.delay.Store(&delay)
 	ledger.await(t, ledger.count.Load()+int64(either(10, 300)))
-	eventually(t, func() error { return findsSlowDisk(server) })
+	waittest.Until(t, "holdfast doctor finds the slow disk", func() error { return findsSlowDisk(server) })
 	took, after := time.Since(begin), etcdRequests(t, c)
 	if all, slow := after.all-before.all, after.slow-before.slow; slow*100 <= all {
 		t.Errorf("%d of %d requests to etcd were slow: the alert HoldfastEtcdSlow does not fire", slow, all)
@@ -44,8 +46,8 @@ func TestDiskSlow(t *testing.T) {
 
 	disk.delay.Store(nil)
 	ledger.await(t, ledger.count.Load()+int64(either(20, 100)))
-	eventually(t, func() error { return c.rest.Get().RequestURI("/readyz").Do(t.Context()).Error() })
-	eventually(t, func() error {
+	waittest.Until(t, "the server is ready again", func() error { return c.rest.Get().RequestURI("/readyz").Do(t.Context()).Error() })
+	waittest.Until(t, "holdfast doctor finds no slow disk", func() error {
 		if err := findsSlowDisk(server); !errors.Is(err, errDiskFast) {
 			return fmt.Errorf("the disk is fast, and holdfast doctor: %w", err)
 		}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/anishathalye/porcupine"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const (
@@ -45,7 +47,7 @@ type history struct {
 func newHistory(t *testing.T, c *client) *history {
 	t.Helper()
 	namespace := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "history"}}
-	eventually(t, func() error { return c.create(t.Context(), "/api/v1/namespaces", namespace).err })
+	waittest.Until(t, "the server creates the namespace", func() error { return c.create(t.Context(), "/api/v1/namespaces", namespace).err })
 	return &history{begin: time.Now(), errors: map[string]int{}}
 }
 
@@ -202,7 +204,7 @@ func (h *history) await(t *testing.T, counter *int, increase int) {
 		return *counter
 	}
 	target := count() + increase
-	eventually(t, func() error {
+	waittest.Until(t, fmt.Sprintf("%d more operations", increase), func() error {
 		if n := count(); n < target {
 			return fmt.Errorf("%w: %d of %d", errTooFew, n, target)
 		}

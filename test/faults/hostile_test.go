@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const (
@@ -70,7 +72,7 @@ func grantEverything(t *testing.T, c *client) {
 		t.Fatal(err)
 	}
 	path := "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
-	eventually(t, func() error { return c.create(t.Context(), path, binding).err })
+	waittest.Until(t, "the server creates the role binding", func() error { return c.create(t.Context(), path, binding).err })
 }
 
 // waitForRights waits until the server knows the role binding of a user.
@@ -80,7 +82,7 @@ func waitForRights(t *testing.T, config *rest.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() error { return c.get(t.Context(), hostilePath).err })
+	waittest.Until(t, "the server knows the role binding", func() error { return c.get(t.Context(), hostilePath).err })
 }
 
 // userConfig returns the client config of a user.

@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // kind is a kind of objects that writers change.
@@ -170,7 +172,7 @@ func prepare(t *testing.T, c *client) {
 			t.Fatal(err)
 		}
 		path, _ := object["kind"].(string)
-		eventually(t, func() error { return c.create(t.Context(), paths[path], object).err })
+		waittest.Until(t, "the server creates a "+path, func() error { return c.create(t.Context(), paths[path], object).err })
 	}
-	eventually(t, func() error { return c.get(t.Context(), kinds[2].path).err })
+	waittest.Until(t, "the server serves "+kinds[2].resource, func() error { return c.get(t.Context(), kinds[2].path).err })
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // state is the state of an object, as far as writers decide about it.
@@ -92,7 +94,7 @@ func (l *ledger) await(t *testing.T, writes int64) {
 	t.Helper()
 	for next := l.count.Load(); next < writes; {
 		next = min(writes, next+50)
-		eventually(t, func() error {
+		waittest.Until(t, "acknowledged writes", func() error {
 			if n := l.count.Load(); n < next {
 				return fmt.Errorf("%w: %d of %d", errTooFew, n, writes)
 			}

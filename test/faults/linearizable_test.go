@@ -24,7 +24,7 @@ func TestLinearizableOneServer(t *testing.T) {
 		server.start(t)
 		h.settle()
 		h.progress(t, 1+random.IntN(200))
-		server.pause()
+		server.pause(t)
 		time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
 		server.resume()
 	}
@@ -52,7 +52,7 @@ func TestLinearizableReplicas(t *testing.T) {
 		h.progress(t, 1+random.IntN(50))
 		killed.start(t)
 		paused := servers[random.IntN(2)]
-		paused.pause()
+		paused.pause(t)
 		h.progress(t, 1+random.IntN(50))
 		paused.resume()
 	}

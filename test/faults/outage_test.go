@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // Two servers use an etcd cluster of three members. While any one part is broken, writes go on, and the
@@ -106,7 +108,7 @@ func (s *system) everyRequestIsAnswered() {
 		return
 	}
 	const keepalive, busy = 15 * time.Second, 10 * time.Second
-	eventually(s.t, func() error {
+	waittest.Until(s.t, "no request fails any more", func() error {
 		if quiet := time.Since(s.history.lastFailure()); quiet < requestTimeout()+time.Second {
 			return errors.New("requests still fail")
 		}
@@ -131,7 +133,7 @@ func (s *system) anotherServerLeads() {
 	if !long() {
 		return
 	}
-	eventually(s.t, func() error {
+	waittest.Until(s.t, "another server holds the Lease of the controllers", func() error {
 		if s.lease.holder() == holder {
 			return errors.New("the paused server still holds the Lease")
 		}
@@ -148,7 +150,7 @@ func (s *system) killMember() func() {
 
 func (s *system) pauseMember() func() {
 	m := s.cluster.members[s.random.IntN(len(s.cluster.members))]
-	m.pause()
+	m.pause(s.t)
 	return m.resume
 }
 
@@ -196,7 +198,7 @@ func (s *system) killServer() func() {
 func (s *system) pauseServer() func() {
 	s.t.Helper()
 	var target *server
-	eventually(s.t, func() error {
+	waittest.Until(s.t, "a server runs the controllers", func() error {
 		for _, target = range s.servers {
 			if leads(s.t.Context(), target) {
 				return nil
@@ -204,6 +206,6 @@ func (s *system) pauseServer() func() {
 		}
 		return errors.New("no server runs the controllers")
 	})
-	target.pause()
+	target.pause(s.t)
 	return target.resume
 }

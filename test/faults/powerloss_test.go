@@ -24,7 +24,7 @@ func TestPowerLoss(t *testing.T) {
 	server.start(t)
 	const synced, later = 30, 30
 	createNumbered(t, server.client.Load(), 0, synced)
-	server.pause()
+	server.pause(t)
 	// What the paused server has acknowledged is on disk.
 	before := filepath.Join(dir, "before")
 	if err := os.CopyFS(before, os.DirFS(data)); err != nil {

@@ -11,12 +11,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
-)
 
-// patience is how long a test waits for something. Only a test that hangs reaches it, also on a
-// busy machine.
-const patience = 2 * time.Minute
+	"holdfast.dev/holdfast/internal/waittest"
+)
 
 // process is a running program: holdfast or etcd.
 type process struct {
@@ -78,11 +75,10 @@ func (p *process) kill() {
 }
 
 // pause stops the process where it is. It keeps its connections and does not answer. pause returns when no thread runs any more.
-func (p *process) pause() {
+func (p *process) pause(t *testing.T) {
+	t.Helper()
 	p.signal(syscall.SIGSTOP)
-	for !p.hasStopped() {
-		time.Sleep(time.Millisecond)
-	}
+	waittest.Until(t, "all threads of the process are paused", p.hasStopped)
 }
 
 // hasStopped reports whether all threads of the process are paused, or have ended.
@@ -127,16 +123,4 @@ func (l *tail) String() string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return strings.TrimSpace(l.text)
-}
-
-// eventually waits until check returns nil. It fails the test with the last error after patience.
-func eventually(t *testing.T, check func() error) {
-	t.Helper()
-	var err error
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if err = check(); err == nil {
-			return
-		}
-	}
-	t.Fatalf("not within %s: %v", patience, err)
 }

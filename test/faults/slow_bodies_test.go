@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // byteEvery is the time between two bytes of a slow client.
@@ -91,10 +93,10 @@ func TestSlowBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Patience)
 	defer cancel()
 	go trickle(ctx, conn, slowRequest(config))
-	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(waittest.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	answered, err := http.ReadResponse(bufio.NewReader(conn), nil)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // readAll reads all objects from each server, after the last write.
@@ -15,7 +17,7 @@ func (h *history) readAll(t *testing.T, servers []*server) {
 	t.Helper()
 	for i, server := range servers {
 		o := operation{verb: "list"}
-		eventually(t, func() error {
+		waittest.Until(t, "a server lists all objects", func() error {
 			from := time.Since(h.begin).Nanoseconds()
 			a := o.send(t.Context(), server.client.Load())
 			till := time.Since(h.begin).Nanoseconds()
@@ -32,7 +34,7 @@ func (h *history) check(t *testing.T, model porcupine.Model) {
 	defer h.mutex.Unlock()
 	h.endObserved()
 	begin := time.Now()
-	verdict, info := porcupine.CheckOperationsVerbose(model, h.operations, patience)
+	verdict, info := porcupine.CheckOperationsVerbose(model, h.operations, waittest.Patience)
 	pending := 0
 	for _, o := range h.operations {
 		if o.Output.(result).outcome == open {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // watcher watches all objects of a kind, from before the first fault to the end. When its watch ends,
@@ -131,7 +133,7 @@ func (w *watcher) problem(format string, args ...any) {
 // check compares the watcher with the server and the acknowledged writes, after the last write.
 func (w *watcher) check(t *testing.T, c *client, acknowledged map[uint64]string) {
 	t.Helper()
-	eventually(t, func() error { return w.matches(c.get(t.Context(), w.path)) })
+	waittest.Until(t, "the watch has shown all objects of "+w.resource, func() error { return w.matches(c.get(t.Context(), w.path)) })
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	for version, name := range acknowledged {

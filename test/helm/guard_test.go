@@ -24,6 +24,7 @@ import (
 	"holdfast.dev/holdfast/internal/othercluster/guard"
 	"holdfast.dev/holdfast/internal/othercluster/guard/setup"
 	"holdfast.dev/holdfast/internal/othercluster/installation"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // guardImage is the image of the guard in these tests. No node runs it.
@@ -92,9 +93,9 @@ func TestGuardChart(t *testing.T) {
 	guarded := runGuard(t, server)
 	client := server.Client(t)
 	configurations := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	servertest.Eventually(t, "the guard writes the webhook configuration", func() bool {
+	waittest.Until(t, "the guard writes the webhook configuration", func() error {
 		_, err := configurations.Get(t.Context(), guard.Name, metav1.GetOptions{})
-		return err == nil
+		return err
 	})
 	if _, err := client.CoreV1().Secrets(guard.Namespace).Get(t.Context(), guard.SecretName, metav1.GetOptions{}); err != nil {
 		t.Errorf("the guard made no keys: %v", err)
@@ -153,9 +154,9 @@ func runGuard(t *testing.T, server *servertest.Server) func() {
 	} {
 		servertest.AwaitRight(t, server.Client(t), guardAccount, right)
 	}
-	servertest.Eventually(t, "policies are served", func() bool {
+	waittest.Until(t, "policies are served", func() error {
 		_, err := dynamic.NewForConfigOrDie(server.Config(t)).Resource(guard.Policies()).List(t.Context(), metav1.ListOptions{})
-		return err == nil
+		return err
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -210,11 +211,11 @@ func expectUninstall(t *testing.T, server *servertest.Server, release *releasev1
 		t.Fatalf("the hook runs %s, want %s", got, want)
 	}
 	account := server.As(t, "system:serviceaccount:holdfast-guard:holdfast-guard-uninstall", "system:authenticated")
-	servertest.Eventually(t, "the hook removes the webhooks", func() bool {
+	waittest.Until(t, "the hook removes the webhooks", func() error {
 		err := setup.Uninstall(t.Context(), account, setup.UninstallOptions{WebhooksOnly: true, Report: func(installation.Outcome) {}})
 		if err != nil && !apierrors.IsForbidden(err) {
 			t.Fatal(err)
 		}
-		return err == nil
+		return err
 	})
 }

@@ -17,10 +17,8 @@ import (
 	"time"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
-
-// commandTimeout is the longest time of one command.
-const commandTimeout = 2 * time.Minute
 
 // mark is in the line that ends the output of a command.
 const mark = "\x01"
@@ -111,7 +109,7 @@ func (s *shell) run(t *testing.T, text string) (string, int) {
 		t.Fatal(err)
 	}
 	var out []string
-	timeout := time.After(commandTimeout)
+	timeout := time.After(waittest.Patience)
 	for {
 		line, ok := "", false
 		select {

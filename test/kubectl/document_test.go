@@ -1,13 +1,15 @@
 package kubectl_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestDocuments runs the commands of the documents as they stand, each document in a shell and in
@@ -51,37 +53,33 @@ func TestDocuments(t *testing.T) {
 			s := startShell(t, documentDir(t, root))
 			for _, c := range commands {
 				c.text, c.want = own.Replace(c.text), own.Replace(c.want)
-				if !c.runIn(t, s) {
-					t.Fatalf("%s:%d: the command does not work as it stands", name, c.line)
-				}
+				c.runIn(t, s, name)
 			}
 		})
 	}
 }
 
-// runIn runs a command and reports whether it does what the document says. Objects may appear
-// some time after the command that causes them, so a command that only reads is repeated.
-func (c documentCommand) runIn(t *testing.T, s *shell) bool {
+// runIn runs a command of a document and fails the test unless the command does what the document says. Objects may appear some
+// time after the command that causes them, so a command that only reads is repeated.
+func (c documentCommand) runIn(t *testing.T, s *shell, document string) {
 	t.Helper()
-	for end := time.Now().Add(repeatFor); ; time.Sleep(repeatEvery) {
+	attempt := func() error {
 		out, status := s.run(t, c.text)
 		if c.checked && matches(c.want, out) || !c.checked && status == 0 {
-			return true
+			return nil
 		}
-		if !reads.MatchString(c.text) || time.Now().After(end) {
-			t.Errorf("$ %s\nstatus %d, output:\n%s\nwant:\n%s", c.text, status, out, c.want)
-			return false
-		}
+		return fmt.Errorf("status %d, output:\n%s\nwant:\n%s", status, out, c.want)
+	}
+	what := fmt.Sprintf("%s:%d: the command works as it stands: $ %s", document, c.line, c.text)
+	if reads.MatchString(c.text) {
+		waittest.Until(t, what, attempt)
+	} else if err := attempt(); err != nil {
+		t.Fatalf("not so: %s\n%v", what, err)
 	}
 }
 
 // allDocuments is the environment variable that `make docs` sets.
 const allDocuments = "HOLDFAST_DOCUMENTS"
-
-const (
-	repeatFor   = patience
-	repeatEvery = 200 * time.Millisecond
-)
 
 // reads matches the commands that only read.
 var reads = regexp.MustCompile(`^(kubectl (get|describe|wait|logs|explain|auth)|cat|ls|` +

@@ -1,23 +1,22 @@
 package kubectl_test
 
 import (
-	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestScripts runs stock kubectl against a server with the default configuration.
@@ -62,10 +61,10 @@ func runScripts(t *testing.T, dir string, config apiserver.Config) {
 			"advice":     runAdvice,
 			"kubectl":    run("kubectl"),
 			"holdfast":   run("holdfast"),
-			"eventually": eventually,
+			"eventually": awaitOutput,
 			"includes":   compareLines,
 			"kubelet":    startKubelet,
-			"server":     startServer,
+			"server":     serve,
 			"table":      compareTable,
 			"typed-put":  typedPut,
 			"webhook":    startWebhook,
@@ -100,19 +99,8 @@ func enter(t *testing.T, admin, own, namespace string) error {
 	if err != nil {
 		return err
 	}
-	return waitForAccount(t.Context(), client, namespace)
-}
-
-// waitForAccount waits until a namespace has the ServiceAccount default, which
-// pods need.
-func waitForAccount(ctx context.Context, client kubernetes.Interface, namespace string) error {
-	return wait.PollUntilContextTimeout(ctx, pause, patience, true, func(ctx context.Context) (bool, error) {
-		_, err := client.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return false, nil
-		}
-		return err == nil, err
-	})
+	servertest.AwaitAccount(t, client, namespace)
+	return nil
 }
 
 // run returns the script command that runs a program.
@@ -128,35 +116,32 @@ func run(program string) func(ts *testscript.TestScript, neg bool, args []string
 	}
 }
 
-// patience is the time after which eventually fails.
-const patience = 2 * time.Minute
+// scripted is a script that waits.
+type scripted struct{ *testscript.TestScript }
 
-// pause is the time between two tries of eventually.
-const pause = 20 * time.Millisecond
+// Helper implements waittest.TB.
+func (scripted) Helper() {}
 
-// eventually is the script command that repeats another command until its output
-// matches.
-func eventually(ts *testscript.TestScript, neg bool, args []string) {
+// awaitOutput is the script command eventually. It repeats another command until its output matches.
+func awaitOutput(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: eventually PATTERN COMMAND [ARGS...]")
 	}
 	pattern, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
-	for deadline := time.Now().Add(patience); ; {
-		err := ts.Exec(args[1], args[2:]...)
+	command := strings.Join(args[1:], " ")
+	waittest.Until(scripted{ts}, "the output of "+command+" matches "+args[0], func() error {
+		failed := ts.Exec(args[1], args[2:]...)
 		// A script can wait for an error too.
 		output := ts.ReadFile("stdout")
-		if err != nil {
+		if failed != nil {
 			output = ts.ReadFile("stderr")
 		}
-		if pattern.MatchString(output) {
-			return
+		if !pattern.MatchString(output) {
+			return errors.Join(fmt.Errorf("it printed %q", output), failed)
 		}
-		time.Sleep(pause)
-		if time.Now().After(deadline) {
-			ts.Fatalf("no output that matches %q within %s (last error: %v)", args[0], patience, err)
-		}
-	}
+		return nil
+	})
 }
 
 // compareTable is the script command table.

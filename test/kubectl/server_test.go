@@ -14,11 +14,11 @@ import (
 // which the script finds it.
 type ownServer struct{ *servertest.Server }
 
-// startServer is the script command server. It stops the server that the script
+// serve is the script command server. It stops the server that the script
 // started before, if any, starts another one with the given data directory and
 // feature gates, and makes it the server of the following commands. With
 // --operators=false the server has no operator packages.
-func startServer(ts *testscript.TestScript, neg bool, args []string) {
+func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: server DIRECTORY [--operators=false] [FEATURE=BOOL...]")
 	}

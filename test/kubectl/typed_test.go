@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/retry"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // typedPut is the script command typed-put. It reads a CustomResourceDefinition
@@ -25,7 +27,7 @@ func typedPut(ts *testscript.TestScript, neg bool, args []string) {
 	config.WarningHandler = warnings{ts.Stdout()}
 	client, err := apiextensions.NewForConfig(config)
 	ts.Check(err)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Patience)
 	defer cancel()
 	definitions := client.ApiextensionsV1().CustomResourceDefinitions()
 	// The server may write the status of the definition at the same time.

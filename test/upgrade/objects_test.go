@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // kept is the namespace and the label of the objects that every release writes.
@@ -36,7 +38,7 @@ func (s *server) write(t *testing.T) {
 		"apply", "--server-side", "--field-manager=team-a", "-f", "-")
 	s.run(t, "", "-n", kept, "label", "configmap", "settings", "stage=one")
 	client := s.dynamic(t)
-	eventually(t, func() error {
+	waittest.Until(t, "the plan of the Instance is complete", func() error {
 		instance, err := client.Resource(instances).Namespace(kept).Get(t.Context(), "tok", metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -54,7 +56,7 @@ func (s *server) write(t *testing.T) {
 		}
 		return nil
 	})
-	eventually(t, func() error {
+	waittest.Until(t, "the quota counts the Service", func() error {
 		quota, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "resourcequotas"}).Namespace(kept).
 			Get(t.Context(), "few", metav1.GetOptions{})
 		if err != nil {

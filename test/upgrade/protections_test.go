@@ -8,6 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const (
@@ -65,7 +67,7 @@ func (s *server) protect(t *testing.T) {
 			t.Fatal(err)
 		}
 		// The server reads policies, quotas and its own allocations after its start.
-		eventually(t, func() error {
+		waittest.Until(t, "the server refuses: "+name, func() error {
 			request := client.Discovery().RESTClient().Patch("application/merge-patch+json").AbsPath(attempt.path)
 			if attempt.create {
 				request = client.Discovery().RESTClient().Post().AbsPath(attempt.path).

@@ -2,7 +2,6 @@ package upgrade_test
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -10,14 +9,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
-
-// patience is how long a test waits for something. Only a test that hangs reaches it.
-const patience = time.Minute
 
 // The files of a release beside its data directory.
 const (
@@ -84,16 +79,4 @@ func (s *server) run(t *testing.T, input string, args ...string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("holdfast %s: %v: %s", strings.Join(args, " "), err, out)
 	}
-}
-
-// eventually waits until check returns nil.
-func eventually(t *testing.T, check func() error) {
-	t.Helper()
-	var err error
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if err = check(); err == nil {
-			return
-		}
-	}
-	t.Fatal(fmt.Errorf("not within %s: %w", patience, err))
 }

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/access/certificate"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const (
@@ -283,7 +285,7 @@ func FuzzCheck(f *testing.F) {
 // TestSigner runs the controller. It signs an approved request and deletes a request
 // that was denied two hours ago.
 func TestSigner(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	fresh := options{signer: client, name: "ann", conditions: conditions{certificatesv1.CertificateApproved}}.csr(t)
 	fresh.CreationTimestamp = metav1.Now()
@@ -311,14 +313,10 @@ func TestSigner(t *testing.T) {
 	factory.StartWithContext(ctx)
 	signed, deleted := false, false
 	for !signed || !deleted {
-		select {
-		case event := <-changes.ResultChan():
-			csr, _ := event.Object.(*certificatesv1.CertificateSigningRequest)
-			signed = signed || (csr.Name == "csr" && len(csr.Status.Certificate) > 0)
-			deleted = deleted || (csr.Name == "old" && event.Type == "DELETED")
-		case <-ctx.Done():
-			t.Fatalf("signed %v, deleted %v", signed, deleted)
-		}
+		event := waittest.Receive(t, fmt.Sprintf("a change after signed %v, deleted %v", signed, deleted), changes.ResultChan())
+		csr, _ := event.Object.(*certificatesv1.CertificateSigningRequest)
+		signed = signed || (csr.Name == "csr" && len(csr.Status.Certificate) > 0)
+		deleted = deleted || (csr.Name == "old" && event.Type == "DELETED")
 	}
 	cancel()
 	<-stopped

@@ -7,6 +7,7 @@ import (
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestAnonymous checks what a client without a credential may do in each mode of
@@ -43,7 +44,7 @@ func TestAnonymous(t *testing.T) {
 				toJSON(t, binding("all", "ClusterRole", "view", "{kind: Group, name: 'system:unauthenticated'}")))
 			root.must(t, http.MethodPost, bindings, toJSON(t, binding("known", "ClusterRole", "view", "{kind: User, name: nick}")))
 			nick := newCertificateUser(t, server, "nick", "nick")
-			servertest.Eventually(t, "the bindings have an effect", func() bool {
+			waittest.Until(t, "the bindings have an effect", func() bool {
 				return nick.send(t, http.MethodGet, configMaps, "").status == http.StatusOK
 			})
 			want := http.StatusUnauthorized

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"holdfast.dev/holdfast/internal/apiserver"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const (
@@ -65,16 +65,16 @@ rules:
 	s.root.must(t, http.MethodPost, rbacPath+"/clusterrolebindings",
 		toJSON(t, binding("role-writer", "ClusterRole", "role-writer", "{kind: User, name: kim}")))
 	s.users["role-writer"] = newCertificateUser(t, s.server, "role-writer", "kim")
-	servertest.Eventually(t, "the role writer has its role", func() bool {
+	waittest.Until(t, "the role writer has its role", func() bool {
 		return s.users["role-writer"].send(t, http.MethodGet, rbacPath+"/clusterroles/role-writer", "").status == http.StatusOK
 	})
-	servertest.Eventually(t, "the admin has its role", func() bool {
+	waittest.Until(t, "the admin has its role", func() bool {
 		return s.users["admin"].send(t, http.MethodGet, expand("@rbac.authorization.k8s.io/roles"), "").status == http.StatusOK
 	})
-	servertest.Eventually(t, "the editor has its role", func() bool {
+	waittest.Until(t, "the editor has its role", func() bool {
 		return s.users["edit"].send(t, http.MethodGet, expand("$/secrets"), "").status == http.StatusOK
 	})
-	servertest.Eventually(t, "the authorizer knows the pod of the node", func() bool {
+	waittest.Until(t, "the authorizer knows the pod of the node", func() bool {
 		return s.users["node"].send(t, http.MethodGet, expand("$/pods/mine"), "").status == http.StatusOK
 	})
 

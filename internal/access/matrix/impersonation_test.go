@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"holdfast.dev/holdfast/internal/apiserver"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestImpersonation checks that a user without the verb impersonate cannot impersonate
@@ -35,7 +35,7 @@ func TestImpersonation(t *testing.T) {
 	// As in Kubernetes, the role edit allows to impersonate the service accounts of the
 	// namespace.
 	robot := map[string]string{"Impersonate-User": "system:serviceaccount:shop:robot"}
-	servertest.Eventually(t, "the editor impersonates a service account of its namespace", func() bool {
+	waittest.Until(t, "the editor impersonates a service account of its namespace", func() bool {
 		got := s.users["edit"].withHeaders(robot).send(t, http.MethodPost, selfReviewPath, "{}")
 		return got.status == http.StatusCreated && strings.Contains(got.body, `"username":"system:serviceaccount:shop:robot"`)
 	})

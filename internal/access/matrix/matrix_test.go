@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"holdfast.dev/holdfast/internal/apiserver"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // expected is the HTTP status of every request for every user. Writes are dry runs, so
@@ -253,7 +253,7 @@ func (s *setup) check(t *testing.T, table string) {
 	// allowed, so it needs no waiting.
 	for _, c := range cells {
 		if c.want < http.StatusBadRequest {
-			servertest.Eventually(t, fmt.Sprintf("%s gets status %d", c, c.want), func() bool {
+			waittest.Until(t, fmt.Sprintf("%s gets status %d", c, c.want), func() bool {
 				return s.users[c.user].send(t, c.method, c.path, c.body).status == c.want
 			})
 		}

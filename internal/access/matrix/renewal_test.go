@@ -14,6 +14,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestNodeRenewsItsCertificate checks that the server approves the request of a node for
@@ -29,7 +30,7 @@ func TestNodeRenewsItsCertificate(t *testing.T) {
 	own, key := newCSR(t, kubeletSigner, "system:node:n1", "system:nodes")
 	name := createCSR(t, node, own)
 	var signed certificatesv1.CertificateSigningRequest
-	servertest.Eventually(t, "the node's request is signed", func() bool {
+	waittest.Until(t, "the node's request is signed", func() bool {
 		signed = getCSR(t, node, name)
 		return len(signed.Status.Certificate) > 0
 	})

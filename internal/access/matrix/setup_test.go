@@ -12,6 +12,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // setup is a server with the objects below and users of every kind. Most objects are in
@@ -111,7 +112,7 @@ func newSetup(t *testing.T, config apiserver.Config) *setup {
 	for _, o := range objects {
 		if strings.HasSuffix(o.path, "/shop/pods") {
 			// A pod cannot be created before its service account.
-			servertest.Eventually(t, "the default service account exists", func() bool {
+			waittest.Until(t, "the default service account exists", func() bool {
 				return s.root.send(t, http.MethodGet, "/api/v1/namespaces/shop/serviceaccounts/default", "").status == http.StatusOK
 			})
 		}
@@ -123,7 +124,7 @@ func newSetup(t *testing.T, config apiserver.Config) *setup {
 			s.uids[created.Name] = string(created.UID)
 		}
 	}
-	servertest.Eventually(t, "widgets can be created", func() bool {
+	waittest.Until(t, "widgets can be created", func() bool {
 		got := s.root.send(t, http.MethodPost, "/apis/example.com/v1/namespaces/shop/widgets",
 			`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"replicas":1}}`)
 		return got.status == http.StatusCreated || got.status == http.StatusConflict

@@ -26,6 +26,7 @@ import (
 	"holdfast.dev/holdfast/internal/access/token"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const (
@@ -131,7 +132,7 @@ func TestTokens(t *testing.T) {
 		if err := test.remove(); err != nil {
 			t.Fatal(err)
 		}
-		servertest.Eventually(t, "the token is rejected after the deletion of the "+name, func() bool {
+		waittest.Until(t, "the token is rejected after the deletion of the "+name, func() bool {
 			return status(test.token) == http.StatusUnauthorized
 		})
 	}
@@ -141,12 +142,12 @@ func TestTokens(t *testing.T) {
 	if err := core.ServiceAccounts("shop").Delete(t.Context(), "robot", now); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the token is rejected after the deletion of its account", func() bool {
+	waittest.Until(t, "the token is rejected after the deletion of its account", func() bool {
 		return status(good) == http.StatusUnauthorized
 	})
 	s.root.must(t, http.MethodPost, expand("$/serviceaccounts"), toJSON(t, "metadata: {name: robot}"))
 	newToken := tokenOf(t, client, "shop", "robot", authenticationv1.TokenRequestSpec{})
-	servertest.Eventually(t, "the token of the new account is accepted", func() bool { return status(newToken) == http.StatusCreated })
+	waittest.Until(t, "the token of the new account is accepted", func() bool { return status(newToken) == http.StatusCreated })
 	if got := status(good); got != http.StatusUnauthorized {
 		t.Errorf("token of the deleted account of the same name: %d", got)
 	}

@@ -18,6 +18,7 @@ import (
 	"holdfast.dev/holdfast/internal/access/openid"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // whoami returns the name and the groups of the user that the server authenticates
@@ -57,7 +58,7 @@ func TestFlags(t *testing.T) {
 	}})
 	jane := "jane@example.com oidc:dev,oidc:ops,system:authenticated"
 	good := p.token(t, nil)
-	servertest.Eventually(t, "the server has the provider's keys", func() bool { return whoami(t, server, good) == jane })
+	waittest.Until(t, "the server has the provider's keys", func() bool { return whoami(t, server, good) == jane })
 
 	forger := *otherProvider
 	forger.URL = p.URL
@@ -93,7 +94,7 @@ func TestReservedNames(t *testing.T) {
 		IssuerURL: p.URL, ClientID: "holdfast", CAFile: write(t, "ca.crt", p.ca()), SigningAlgs: []string{"ES256"},
 		UsernameClaim: "sub", UsernamePrefix: "-", GroupsClaim: "groups",
 	}})
-	servertest.Eventually(t, "the server has the provider's keys", func() bool {
+	waittest.Until(t, "the server has the provider's keys", func() bool {
 		return whoami(t, server, p.token(t, nil)) == "42 dev,ops,system:authenticated"
 	})
 	for name, test := range map[string]struct {
@@ -143,7 +144,7 @@ jwt:
 		"blue": {blue.token(t, nil), "oidc:blue:42 dev,ops,system:authenticated"},
 		"red":  {red.token(t, jwt.MapClaims{"tenant": "red"}), "oidc:red:42 dev,ops,system:authenticated"},
 	} {
-		servertest.Eventually(t, name+" is accepted", func() bool { return whoami(t, server, test.bearer) == test.want })
+		waittest.Until(t, name+" is accepted", func() bool { return whoami(t, server, test.bearer) == test.want })
 	}
 	if got := whoami(t, server, blue.token(t, jwt.MapClaims{"tenant": "none"})); got != "401" {
 		t.Errorf("token violates a validation rule: %s", got)

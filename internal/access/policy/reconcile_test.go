@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
@@ -18,6 +17,7 @@ import (
 	"holdfast.dev/holdfast/internal/access/rbac"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // startServer starts a server, which stops when the test ends.
@@ -130,14 +130,14 @@ func get(t *testing.T, client kubernetes.Interface, name string) *rbacv1.Cluster
 func change(t *testing.T, client kubernetes.Interface, name string, edit func(*rbacv1.ClusterRole)) {
 	t.Helper()
 	// The server may aggregate the rules of a role at the same time. The update then conflicts, and is tried again.
-	servertest.Eventually(t, "role "+name+" is changed", func() bool {
+	waittest.Until(t, "role "+name+" is changed", func() error {
 		role := get(t, client, name)
 		edit(role)
 		_, err := client.RbacV1().ClusterRoles().Update(t.Context(), role, metav1.UpdateOptions{})
 		if err != nil && !apierrors.IsConflict(err) {
 			t.Fatal(err)
 		}
-		return err == nil
+		return err
 	})
 }
 
@@ -150,7 +150,7 @@ func aggregate(t *testing.T, client kubernetes.Interface) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
 	factory.StartWithContext(ctx)
 	stopped := make(chan struct{})
 	go func() {
@@ -174,7 +174,8 @@ func aggregate(t *testing.T, client kubernetes.Interface) {
 			own[name] = len(role.Rules)
 		}
 	}
-	for event := range changes.ResultChan() {
+	for {
+		event := waittest.Receive(t, "admin has the rules of edit", changes.ResultChan())
 		admin, ok := event.Object.(*rbacv1.ClusterRole)
 		if !ok {
 			t.Fatalf("watch: %v", event.Object)
@@ -183,5 +184,4 @@ func aggregate(t *testing.T, client kubernetes.Interface) {
 			return
 		}
 	}
-	t.Fatal("admin never had the rules of edit")
 }

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/internal/access/revocation"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // bindView lets a user read namespaces.
@@ -50,7 +50,7 @@ func (f *fixture) testAdmission(t *testing.T) {
 	f.set(t, revocation.Entry{User: "left"})
 	defer f.set(t)
 	editor := kubernetes.NewForConfigOrDie(f.server.As(t, "editor")).CoreV1().ConfigMaps(revocation.Namespace)
-	servertest.Eventually(t, "the role is in force", func() bool {
+	waittest.Until(t, "the role is in force", func() bool {
 		_, err := editor.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{})
 		return err == nil || apierrors.IsAlreadyExists(err)
 	})

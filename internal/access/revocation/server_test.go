@@ -22,6 +22,7 @@ import (
 	"holdfast.dev/holdfast/internal/access/revocation"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // fixture is a server with credentials of each kind.
@@ -122,7 +123,7 @@ func (f *fixture) set(t *testing.T, entries ...revocation.Entry) {
 // becomes waits until the server knows a config as a user, or as "401".
 func becomes(t *testing.T, config *rest.Config, want string) {
 	t.Helper()
-	servertest.Eventually(t, "the client is "+want, func() bool {
+	waittest.Until(t, "the client is "+want, func() bool {
 		got, _ := whoami(t, config)
 		return got == want
 	})
@@ -183,7 +184,7 @@ func TestRevocation(t *testing.T) {
 func (f *fixture) testReview(t *testing.T, token string) {
 	f.set(t, revocation.Entry{User: "system:serviceaccount:default:app"})
 	defer f.set(t)
-	servertest.Eventually(t, "the token is rejected", func() bool {
+	waittest.Until(t, "the token is rejected", func() bool {
 		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
 		answer, err := f.admin.AuthenticationV1().TokenReviews().Create(t.Context(), review, metav1.CreateOptions{})
 		if err != nil {
@@ -213,9 +214,9 @@ func (f *fixture) testWatch(t *testing.T) {
 	lost, serial := f.certificate(t, subject, certificatesv1.KubeAPIServerClientSignerName)
 	kept, _ := f.certificate(t, subject, certificatesv1.KubeAPIServerClientSignerName)
 	f.bindView(t, "watcher")
-	servertest.Eventually(t, "the role is in force", func() bool {
+	waittest.Until(t, "the role is in force", func() error {
 		_, err := kubernetes.NewForConfigOrDie(kept).CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
-		return err == nil
+		return err
 	})
 	lostEnded, keptEnded := watch(lost), watch(kept)
 	f.set(t, revocation.Entry{Serial: serial})
@@ -257,7 +258,7 @@ func (f *fixture) testAdministrator(t *testing.T) {
 		lost := f.server.Config(t)
 		f.set(t, entry)
 		becomes(t, lost, "401")
-		servertest.Eventually(t, "the kubeconfig has another certificate", func() bool {
+		waittest.Until(t, "the kubeconfig has another certificate", func() bool {
 			got, _ := whoami(t, f.server.Config(t))
 			return got == access.AdminUser
 		})

@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestUnreadableList starts a server with a stored list that cannot be parsed. The server rejects
@@ -47,7 +48,7 @@ func TestUnreadableList(t *testing.T) {
 	if _, err := store.Put(t.Context(), key, unreadable); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the server has the new list", func() bool {
+	waittest.Until(t, "the server has the new list", func() bool {
 		_, err := f.list.Get(t.Context())
 		return err != nil
 	})

@@ -12,6 +12,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 var dryRun = metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
@@ -58,7 +59,7 @@ func TestDefaultStorageClass(t *testing.T) {
 		t.Errorf("without a default class: %s", got)
 	}
 	storageClass(t, client, "usual", `{storageclass.beta.kubernetes.io/is-default-class: "true"}`)
-	servertest.Eventually(t, "the default class counts", func() bool { return classOf(t, client, `{}`) == "usual" })
+	waittest.Until(t, "the default class counts", func() bool { return classOf(t, client, `{}`) == "usual" })
 	for name, test := range map[string]struct{ claim, want string }{
 		"another class":       {`{spec: {storageClassName: slow}}`, "slow"},
 		"no class":            {`{spec: {storageClassName: ""}}`, ""},
@@ -95,7 +96,7 @@ func TestDefaultIngressClass(t *testing.T) {
 	if _, err := client.NetworkingV1().IngressClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the default class counts", func() bool { return classOf(`{}`) == "front" })
+	waittest.Until(t, "the default class counts", func() bool { return classOf(`{}`) == "front" })
 	if got := classOf(`{spec: {ingressClassName: other}}`); got != "other" {
 		t.Errorf("class of the Ingress: %s", got)
 	}

@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const version = `
@@ -67,7 +68,7 @@ func started(t *testing.T) (server *servertest.Server, instances dynamic.Resourc
 // awaitPlan waits until no plan of the Instance is running.
 func awaitPlan(t *testing.T, instances dynamic.ResourceInterface) {
 	t.Helper()
-	servertest.Eventually(t, "the plan ended", func() bool {
+	waittest.Until(t, "the plan ended", func() bool {
 		found, err := instances.Get(t.Context(), "tok", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +89,7 @@ func TestOutdatedWriteConflicts(t *testing.T) {
 	}
 	current := outdated.DeepCopy()
 	current.SetLabels(map[string]string{"a": "b"})
-	servertest.Eventually(t, "another write", func() bool {
+	waittest.Until(t, "another write", func() bool {
 		_, err := instances.Update(t.Context(), current, metav1.UpdateOptions{})
 		if apierrors.IsConflict(err) {
 			if current, err = instances.Get(t.Context(), "tok", metav1.GetOptions{}); err == nil {
@@ -113,7 +114,7 @@ func TestOutdatedWriteConflicts(t *testing.T) {
 func TestResourceVersionWithLeadingZero(t *testing.T) {
 	t.Parallel()
 	_, instances := started(t)
-	servertest.Eventually(t, "a refusal of the value", func() bool {
+	waittest.Until(t, "a refusal of the value", func() bool {
 		found, err := instances.Get(t.Context(), "tok", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -135,7 +136,7 @@ func TestJudgesAfterMutation(t *testing.T) {
 	t.Parallel()
 	server, instances := started(t)
 	mutate(t, server, "change-tokens", `[JSONPatch{op: "add", path: "/spec/parameters/TOKENS", value: "9"}]`)
-	servertest.Eventually(t, "a refusal of what the policy does", func() bool {
+	waittest.Until(t, "a refusal of what the policy does", func() bool {
 		found, err := instances.Get(t.Context(), "tok", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -198,7 +199,7 @@ func TestRollbackReinvoked(t *testing.T) {
 	awaitPlan(t, instances)
 	// A policy that changes the object makes the server run admission again.
 	mutate(t, server, "label", `[JSONPatch{op: "add", path: "/metadata/labels", value: {"called": string(object.metadata.generation)}}]`)
-	servertest.Eventually(t, "the policy in force", func() bool {
+	waittest.Until(t, "the policy in force", func() bool {
 		found, err := patch(`{"metadata":{"labels":null}}`)
 		return err == nil && found.GetLabels()["called"] != ""
 	})

@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // tidy is an OperatorVersion with a cleanup that creates a ClusterRole, which outlives the
@@ -76,7 +77,7 @@ func (u usage) deleteNamespace(t *testing.T) {
 	if err := namespaces.Delete(t.Context(), u.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "namespace "+u.namespace+" is gone", func() bool {
+	waittest.Until(t, "namespace "+u.namespace+" is gone", func() bool {
 		_, err := namespaces.Get(t.Context(), u.namespace, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
@@ -85,7 +86,7 @@ func (u usage) deleteNamespace(t *testing.T) {
 // awaitNoInstance waits until the Instance is gone.
 func (u usage) awaitNoInstance(t *testing.T, name string) {
 	t.Helper()
-	servertest.Eventually(t, "instance "+name+" is gone", func() bool {
+	waittest.Until(t, "instance "+name+" is gone", func() bool {
 		_, err := u.resource("instances").Get(t.Context(), name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
@@ -141,7 +142,7 @@ func testDeletionUndisclosed(t *testing.T, u usage) {
 	})
 	pat := u
 	pat.dynamic = dynamic.NewForConfigOrDie(u.server.As(t, "pat"))
-	servertest.Eventually(t, "pat gets a conflict", func() bool {
+	waittest.Until(t, "pat gets a conflict", func() bool {
 		err := pat.deleteVersion(t, "tok-0.1.0")
 		if apierrors.IsConflict(err) && !strings.Contains(err.Error(), "instances use it: 1 in total. ") {
 			t.Errorf("pat reads %v", err)
@@ -156,7 +157,7 @@ func testNamespaceDeleted(t *testing.T, u usage) {
 	u.create(t, "operatorversions", tidy)
 	u.create(t, "instances", strings.ReplaceAll(tok, "tok", "tidy"))
 	// An Instance that no plan has run for has nothing to clean up.
-	servertest.Eventually(t, "the controller has begun", func() bool {
+	waittest.Until(t, "the controller has begun", func() bool {
 		instance, err := u.resource("instances").Get(t.Context(), "tidy", metav1.GetOptions{})
 		return err == nil && len(instance.GetFinalizers()) > 0
 	})
@@ -203,7 +204,7 @@ func testForegroundOwner(t *testing.T, u usage) {
 	}
 	u.awaitNoInstance(t, "tidy")
 	// If the garbage collector learns of the owner reference after the deletion, it deletes the operator version afterwards.
-	servertest.Eventually(t, "the operator version is gone", func() bool {
+	waittest.Until(t, "the operator version is gone", func() bool {
 		_, err := u.resource("operatorversions").Get(t.Context(), "tidy-0.1.0", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})

@@ -14,6 +14,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // namespace is a namespace with LimitRanges.
@@ -51,7 +52,7 @@ func newNamespace(t testing.TB, client kubernetes.Interface, limits ...string) n
 			t.Fatal(err)
 		}
 	}
-	servertest.Eventually(t, "limits are enforced", func() bool {
+	waittest.Until(t, "limits are enforced", func() bool {
 		return apierrors.IsForbidden(n.createClaim("probe", "1", metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}))
 	})
 	return n
@@ -250,7 +251,7 @@ spec: {limits: [{type: Container, min: {cpu: 1}}, {type: PersistentVolumeClaim, 
 		t.Fatal(err)
 	}
 	label := []byte(`{"metadata": {"labels": {"a": "b"}}}`)
-	servertest.Eventually(t, "the new limit is enforced on claims", func() bool {
+	waittest.Until(t, "the new limit is enforced on claims", func() bool {
 		_, err := claims.Patch(t.Context(), "a", types.MergePatchType, label, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		return apierrors.IsForbidden(err)
 	})

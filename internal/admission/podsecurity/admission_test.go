@@ -20,6 +20,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const (
@@ -244,7 +245,7 @@ func testExistingPods(t *testing.T, c cluster) {
 		`a (and 1 other pod): privileged`,
 	}
 	// The plugin lists pods from an informer, which may not have the last pod yet.
-	servertest.Eventually(t, "warnings about the pods", func() bool {
+	waittest.Until(t, "warnings about the pods", func() bool {
 		c.take()
 		patch := []byte(`{"metadata":{"labels":{"` + label + `enforce":"baseline"}}}`)
 		options := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}

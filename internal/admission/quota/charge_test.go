@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestExceededQuota lists requests that a quota does not allow, with their errors.
@@ -252,7 +252,7 @@ func TestCustomResources(t *testing.T) {
 	createWidget := func() error {
 		return n.tryCreate(t.Context(), `{kind: Widget, metadata: {name: a}}`, metav1.CreateOptions{})
 	}
-	n.eventually("create the first widget", createWidget)
+	waittest.Until(n, "the client creates the first widget", createWidget)
 	n.create(`{kind: Widget, metadata: {name: b}}`)
 	err := n.tryCreate(t.Context(), `{kind: Widget, metadata: {name: c}}`, metav1.CreateOptions{})
 	want := `widgets.quota.example.com "c" is forbidden: exceeded quota: quota, ` +
@@ -266,7 +266,7 @@ func TestCustomResources(t *testing.T) {
 	n.undefine()
 	n.waitUsed("count/widgets.quota.example.com=0")
 	n.define()
-	n.eventually("create a widget of the new definition", createWidget)
+	waittest.Until(n, "the client creates a widget of the new definition", createWidget)
 	n.waitUsed("count/widgets.quota.example.com=1")
 }
 
@@ -295,7 +295,7 @@ func (n namespace) undefine() {
 	if err := objects.Resource(definitions).Delete(n.Context(), name, metav1.DeleteOptions{}); err != nil {
 		n.Fatal(err)
 	}
-	servertest.Eventually(n, "the definition is removed", func() bool {
+	waittest.Until(n, "the definition is removed", func() bool {
 		_, err := objects.Resource(definitions).Get(n.Context(), name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
@@ -335,7 +335,7 @@ spec:
 	rejected := func(options metav1.CreateOptions) bool {
 		return apierrors.IsInvalid(n.tryCreate(t.Context(), `{kind: Secret, metadata: {name: bad}}`, options))
 	}
-	servertest.Eventually(t, "the policy is enforced", func() bool {
+	waittest.Until(t, "the policy is enforced", func() bool {
 		return rejected(metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	})
 	if !rejected(metav1.CreateOptions{}) {

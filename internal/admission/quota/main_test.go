@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // Clients of the server that all tests share. Each test has its own namespaces.
@@ -79,7 +80,7 @@ func newNamespace(t testing.TB) namespace {
 		t.Fatal(err)
 	}
 	n := namespace{TB: t, name: created.Name}
-	servertest.Eventually(t, "default objects exist", func() bool {
+	waittest.Until(t, "default objects exist", func() bool {
 		_, err := typed.CoreV1().ServiceAccounts(n.name).Get(t.Context(), "default", metav1.GetOptions{})
 		_, err2 := typed.CoreV1().ConfigMaps(n.name).Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
 		return err == nil && err2 == nil
@@ -186,15 +187,11 @@ func (n namespace) used() string {
 // waitUsed waits until the status has this usage.
 func (n namespace) waitUsed(want string) {
 	n.Helper()
-	last := ""
-	defer func() {
-		if n.Failed() {
-			n.Logf("used: %s", last)
+	waittest.Until(n, "used: "+want, func() error {
+		if used := n.used(); used != want {
+			return fmt.Errorf("used: %s", used)
 		}
-	}()
-	servertest.Eventually(n, "used: "+want, func() bool {
-		last = n.used()
-		return last == want
+		return nil
 	})
 }
 
@@ -228,28 +225,13 @@ func (n namespace) waitEnforced() {
 		}
 		return !slices.ContainsFunc(list.Items, func(quota corev1.ResourceQuota) bool { return !isWritten(quota) })
 	}
-	servertest.Eventually(n, "the status has the limits and the usage", written)
+	waittest.Until(n, "the status has the limits and the usage", written)
 	// Admission sees quotas in the order of their creation. When it enforces the last
 	// one, it enforces all.
 	n.create(`{kind: ResourceQuota, metadata: {name: probe}, spec: {hard: {count/leases.coordination.k8s.io: 0}}}`)
-	servertest.Eventually(n, "the limits are enforced", func() bool {
+	waittest.Until(n, "the limits are enforced", func() bool {
 		err := n.tryCreate(n.Context(), `{kind: Lease, metadata: {name: probe}}`, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return apierrors.IsForbidden(err)
 	})
 	n.delete("ResourceQuota", "probe")
-}
-
-// eventually calls try until it returns no error.
-func (n namespace) eventually(what string, try func() error) {
-	n.Helper()
-	var last error
-	defer func() {
-		if n.Failed() {
-			n.Log(last)
-		}
-	}()
-	servertest.Eventually(n, what, func() bool {
-		last = try()
-		return last == nil
-	})
 }

@@ -5,6 +5,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestUsage checks that the usage is the same whether the objects are created before the
@@ -251,7 +253,7 @@ func TestScopeChanges(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	n.patch("ResourceQuota", "other", `{"spec": {"hard": {"pods": "1"}}}`)
-	n.eventually("set the deadline", func() error { return n.tryPatch("Pod", "a", `{"spec": {"activeDeadlineSeconds": 60}}`) })
+	waittest.Until(n, "the client sets the deadline", func() error { return n.tryPatch("Pod", "a", `{"spec": {"activeDeadlineSeconds": 60}}`) })
 	n.waitUsed("pods=0")
 }
 
@@ -264,7 +266,7 @@ func TestLimitsChange(t *testing.T) {
 	n.create(`{kind: Secret, metadata: {name: a}}`)
 	n.patch("ResourceQuota", "quota", `{"spec": {"hard": {"secrets": "2", "count/configmaps": "5"}}}`)
 	n.waitUsed("count/configmaps=1 secrets=1")
-	n.eventually("create a second secret", func() error {
+	waittest.Until(n, "the client creates a second secret", func() error {
 		return n.tryCreate(t.Context(), `{kind: Secret, metadata: {name: b}}`, metav1.CreateOptions{})
 	})
 	n.patch("ResourceQuota", "quota", `{"spec": {"hard": {"secrets": "1", "count/configmaps": null}}}`)

@@ -13,6 +13,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 var dryRun = metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
@@ -300,7 +301,7 @@ func testDefaultClass(t *testing.T, client kubernetes.Interface) {
 		t.Errorf("second default: %v, want %s", err, second)
 	}
 	pod := decode[corev1.Pod](t, `{metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}`)
-	servertest.Eventually(t, "pods get the default class", func() bool {
+	waittest.Until(t, "pods get the default class", func() bool {
 		created, err := client.CoreV1().Pods("default").Create(t.Context(), pod, dryRun)
 		if err != nil {
 			t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // wrongPort is a target port that a test gives the Service; no server listens on it.
@@ -58,13 +59,16 @@ func advertised(t *testing.T, client kubernetes.Interface) (service, endpoints, 
 	return service, endpoints, strings.Join(lines, " ")
 }
 
-func eventuallyAdvertised(t *testing.T, client kubernetes.Interface, want ...string) {
+func awaitAdvertised(t *testing.T, client kubernetes.Interface, want ...string) {
 	t.Helper()
 	slices.Sort(want)
 	servers := strings.Join(want, " ")
-	servertest.Eventually(t, "the servers are "+servers, func() bool {
+	waittest.Until(t, "the servers are "+servers, func() error {
 		service, endpoints, endpointSlices := advertised(t, client)
-		return service == "10.96.0.1 https 443" && endpoints == servers && endpointSlices == servers
+		if service != "10.96.0.1 https 443" || endpoints != servers || endpointSlices != servers {
+			return fmt.Errorf("service %s, endpoints %s, slices %s", service, endpoints, endpointSlices)
+		}
+		return nil
 	})
 }
 
@@ -132,7 +136,7 @@ func TestServiceKubernetesComesBack(t *testing.T) {
 			if err := damage(); err != nil {
 				t.Fatal(err)
 			}
-			eventuallyAdvertised(t, client, own)
+			awaitAdvertised(t, client, own)
 		})
 	}
 }
@@ -146,7 +150,7 @@ func TestReplicasAreAdvertised(t *testing.T) {
 	two := servertest.Start(t, apiserver.Config{Etcd: cluster, AdvertiseAddress: "2001:db8::11"})
 	client := one.Client(t)
 	first, second := "192.0.2.10:"+portOf(t, one), "2001:db8::11:"+portOf(t, two)
-	eventuallyAdvertised(t, client, first, second)
+	awaitAdvertised(t, client, first, second)
 
 	// The third server exists only as a Lease, which the test writes.
 	leases := client.CoordinationV1().Leases("kube-system")
@@ -162,16 +166,16 @@ func TestReplicasAreAdvertised(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventuallyAdvertised(t, client, first, second, "192.0.2.12:6443")
+	awaitAdvertised(t, client, first, second, "192.0.2.12:6443")
 	old := metav1.NewMicroTime(time.Now().Add(-time.Minute))
 	third.Spec.RenewTime = &old
 	if _, err := leases.Update(t.Context(), third, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventuallyAdvertised(t, client, first, second)
+	awaitAdvertised(t, client, first, second)
 
 	if err := two.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	eventuallyAdvertised(t, client, first)
+	awaitAdvertised(t, client, first)
 }

@@ -11,7 +11,7 @@ import (
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // hostile is an aggregated server that claims kinds of other groups, sends documents without
@@ -101,7 +101,7 @@ func TestHostileServer(t *testing.T) {
 		waiting[<-evil.asked] = true
 	}
 	var list apidiscoveryv2.APIGroupDiscoveryList
-	servertest.Eventually(t, "discovery has evil.example", func() bool {
+	waittest.Until(t, "discovery has evil.example", func() bool {
 		_, body := c.get(t, c.config, "/apis", http.Header{"Accept": {aggregatedDiscovery}})
 		list = decode[apidiscoveryv2.APIGroupDiscoveryList](t, body)
 		version := versionOf(list, "evil.example")

@@ -19,6 +19,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // cluster is a server of a test, with clients of its administrator.
@@ -98,7 +99,7 @@ func (c cluster) register(t *testing.T, service *apiregistrationv1.APIService) {
 func (c cluster) condition(t *testing.T, name string, status apiregistrationv1.ConditionStatus) string {
 	t.Helper()
 	var last *apiregistrationv1.APIServiceCondition
-	servertest.Eventually(t, name+" has Available "+string(status), func() bool {
+	waittest.Until(t, name+" has Available "+string(status), func() bool {
 		service, err := c.services.Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			t.Fatal(err)

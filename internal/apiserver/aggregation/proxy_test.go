@@ -25,7 +25,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/apiserver"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const apple = "/apis/fruit.example/v1/namespaces/shop/fruits/apple"
@@ -40,7 +40,7 @@ func TestAggregatedServer(t *testing.T) {
 	if reason := c.condition(t, "v1.fruit.example", apiregistrationv1.ConditionTrue); reason != "Passed" {
 		t.Errorf("available because of %s", reason)
 	}
-	servertest.Eventually(t, "the proxy serves", func() bool {
+	waittest.Until(t, "the proxy serves", func() bool {
 		status, _ := c.get(t, c.config, apple, nil)
 		return status == http.StatusOK
 	})
@@ -77,7 +77,7 @@ func TestGivenCertificate(t *testing.T) {
 	settings.RequestHeader.ClientCAFile, settings.RequestHeader.AllowedNames = file("ca.crt", authority.CertPEM), []string{"our-proxy"}
 	settings.RequestHeader.UsernameHeaders = []string{"X-Remote-User"}
 	c := newClusterWith(t, settings)
-	servertest.Eventually(t, "the authority is published", func() bool {
+	waittest.Until(t, "the authority is published", func() bool {
 		trust, err := c.kube.CoreV1().ConfigMaps("kube-system").Get(t.Context(), "extension-apiserver-authentication", metav1.GetOptions{})
 		return err == nil && trust.Data["requestheader-client-ca-file"] == string(authority.CertPEM) &&
 			trust.Data["requestheader-allowed-names"] == `["our-proxy"]`
@@ -87,7 +87,7 @@ func TestGivenCertificate(t *testing.T) {
 	c.register(t, remoteService("fruit.example", "fruits", fruits.ca))
 	c.condition(t, "v1.fruit.example", apiregistrationv1.ConditionTrue)
 	var body string
-	servertest.Eventually(t, "the proxy serves", func() bool {
+	waittest.Until(t, "the proxy serves", func() bool {
 		var status int
 		status, body = c.get(t, c.As(t, "root", "system:masters"), apple, nil)
 		return status == http.StatusOK
@@ -126,7 +126,7 @@ func (c cluster) allowReaders(t *testing.T) {
 // permissions.
 func (c cluster) testIdentity(t *testing.T, _ *fruitServer) {
 	alice := c.As(t, "alice", "readers")
-	servertest.Eventually(t, "alice may read", func() bool {
+	waittest.Until(t, "alice may read", func() bool {
 		status, _ := c.get(t, alice, apple, nil)
 		return status == http.StatusOK
 	})
@@ -154,7 +154,7 @@ func (c cluster) testCredentials(t *testing.T, fruits *fruitServer) {
 	secret := token.Status.Token
 	byToken := restclient.AnonymousClientConfig(c.config)
 	byToken.BearerToken = secret
-	servertest.Eventually(t, "the service account may read", func() bool {
+	waittest.Until(t, "the service account may read", func() bool {
 		status, _ := c.get(t, byToken, apple, nil)
 		return status == http.StatusOK
 	})
@@ -236,7 +236,7 @@ func (c cluster) testUpgrade(t *testing.T) {
 
 func (c cluster) testDiscovery(t *testing.T) {
 	discovery := c.kube.Discovery()
-	servertest.Eventually(t, "aggregated discovery shows fruits", func() bool {
+	waittest.Until(t, "aggregated discovery shows fruits", func() bool {
 		_, body := c.get(t, c.config, "/apis", http.Header{"Accept": {aggregatedDiscovery}})
 		version := versionOf(decode[apidiscoveryv2.APIGroupDiscoveryList](t, body), "fruit.example")
 		return version != nil && version.Freshness == apidiscoveryv2.DiscoveryFreshnessCurrent &&
@@ -273,7 +273,7 @@ func versionOf(list apidiscoveryv2.APIGroupDiscoveryList, group string) *apidisc
 
 func (c cluster) testOpenAPI(t *testing.T) {
 	const model = "ConfigMap"
-	servertest.Eventually(t, "the v3 document is there", func() bool {
+	waittest.Until(t, "the v3 document is there", func() bool {
 		status, body := c.get(t, c.config, "/openapi/v3/apis/fruit.example/v1", nil)
 		return status == http.StatusOK && strings.Contains(body, `"/apis/fruit.example/v1/namespaces/{namespace}/fruits/{name}"`) &&
 			strings.Contains(body, model)
@@ -286,7 +286,7 @@ func (c cluster) testOpenAPI(t *testing.T) {
 	}
 	// The server publishes the v2 document after the v3 document.
 	for _, path := range []string{"/apis/fruit.example/v1/namespaces/{namespace}/fruits", "/apis/apps/v1/deployments"} {
-		servertest.Eventually(t, "the v2 document has the path "+path, func() bool {
+		waittest.Until(t, "the v2 document has the path "+path, func() bool {
 			_, body := c.get(t, c.config, "/openapi/v2", http.Header{"Accept": {"application/json"}})
 			return strings.Contains(body, `"`+path+`"`)
 		})
@@ -297,7 +297,7 @@ func (c cluster) testRemoved(t *testing.T) {
 	if err := c.services.Delete(t.Context(), "v1.fruit.example", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "nothing of the group is left", func() bool {
+	waittest.Until(t, "nothing of the group is left", func() bool {
 		object, _ := c.get(t, c.config, apple, nil)
 		_, groups := c.get(t, c.config, "/apis", nil)
 		_, merged := c.get(t, c.config, "/apis", http.Header{"Accept": {aggregatedDiscovery}})

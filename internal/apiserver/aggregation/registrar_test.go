@@ -17,7 +17,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"holdfast.dev/holdfast/internal/access"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // The parts of this test share one server, without a remote APIService.
@@ -102,7 +102,7 @@ func (c cluster) testDefinition(t *testing.T) {
 	if err := definitions.Delete(t.Context(), "pears.orchard.example", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the APIService goes with its definition", func() bool {
+	waittest.Until(t, "the APIService goes with its definition", func() bool {
 		_, err := c.services.Get(t.Context(), "v1.orchard.example", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
@@ -125,11 +125,11 @@ func (c cluster) testTrust(t *testing.T) {
 			strings.Contains(stored.Data["requestheader-client-ca-file"], "CERTIFICATE") &&
 			stored.Data["client-ca-file"] != stored.Data["requestheader-client-ca-file"]
 	}
-	servertest.Eventually(t, "the ConfigMap is there", complete)
+	waittest.Until(t, "the ConfigMap is there", complete)
 	if err := maps.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the ConfigMap is there again", complete)
+	waittest.Until(t, "the ConfigMap is there again", complete)
 	// The server adds what is missing, and keeps the authority of another server.
 	other, _, err := access.NewAuthority(time.Now())
 	if err != nil {
@@ -144,7 +144,7 @@ func (c cluster) testTrust(t *testing.T) {
 	if _, err := maps.Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the ConfigMap has both authorities", func() bool {
+	waittest.Until(t, "the ConfigMap has both authorities", func() bool {
 		stored, err := maps.Get(t.Context(), name, metav1.GetOptions{})
 		return err == nil && complete() && strings.Count(stored.Data["requestheader-client-ca-file"], "BEGIN") == 2 &&
 			strings.HasPrefix(stored.Data["requestheader-client-ca-file"], string(other.CertPEM))

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // nuts is a custom resource in the version of the aggregated server.
@@ -38,7 +38,7 @@ func (c cluster) testSharedVersion(t *testing.T, ca []byte) {
 		t.Errorf("an unknown version: status %d", status)
 	}
 	c.register(t, remoteService("fruit.example", "fruits", ca))
-	servertest.Eventually(t, "the document of the other server is served", has("fruits"))
+	waittest.Until(t, "the document of the other server is served", has("fruits"))
 	object := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(nuts), &object.Object); err != nil {
 		t.Fatal(err)
@@ -55,5 +55,5 @@ func (c cluster) testSharedVersion(t *testing.T, ca []byte) {
 	if err := c.services.Delete(t.Context(), "v1.fruit.example", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the document of this server is served", has("nuts"))
+	waittest.Until(t, "the document of this server is served", has("nuts"))
 }

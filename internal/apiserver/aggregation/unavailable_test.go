@@ -11,7 +11,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/utils/ptr"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // If the server of a group is not there, the group is listed, answers 503 with the reason, and is
@@ -30,12 +30,12 @@ func TestUnavailableServer(t *testing.T) {
 	}
 	c.addEndpointsThatAreNotReady(t)
 	const path = "/apis/metrics.example/v1/nodes"
-	servertest.Eventually(t, "the answer has the reason", func() bool {
+	waittest.Until(t, "the answer has the reason", func() bool {
 		status, body := c.get(t, c.config, path, nil)
 		return status == http.StatusServiceUnavailable && strings.Contains(body, "MissingEndpoints") &&
 			decode[metav1.Status](t, body).Reason == metav1.StatusReasonServiceUnavailable
 	})
-	servertest.Eventually(t, "the group is stale", func() bool {
+	waittest.Until(t, "the group is stale", func() bool {
 		_, body := c.get(t, c.config, "/apis", http.Header{"Accept": {aggregatedDiscovery}})
 		list := decode[apidiscoveryv2.APIGroupDiscoveryList](t, body)
 		version, apps := versionOf(list, "metrics.example"), versionOf(list, "apps")

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const usedByNode = "holdfast.dev/used-by-node"
@@ -33,7 +34,7 @@ func newUsage(t *testing.T, server *servertest.Server, namespace string) usage {
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 	_, err := u.client.CoreV1().Namespaces().Create(t.Context(), object, metav1.CreateOptions{})
 	u.must(err)
-	servertest.Eventually(t, "service account and root CA", func() bool {
+	waittest.Until(t, "service account and root CA", func() bool {
 		_, err := u.client.CoreV1().ServiceAccounts(namespace).Get(t.Context(), "default", metav1.GetOptions{})
 		_, err2 := u.client.CoreV1().ConfigMaps(namespace).Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
 		return err == nil && err2 == nil

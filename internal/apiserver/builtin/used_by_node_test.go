@@ -13,6 +13,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 func TestUsedByNode(t *testing.T) {
@@ -238,7 +239,7 @@ func TestUsedByNodeTakesNoSeat(t *testing.T) {
 	u.client = kubernetes.NewForConfigOrDie(server.As(t, "system:node:"+u.namespace+"-n1", "system:nodes"))
 	u.watch(u.selectUsed("n1")).want("ADDED a=1")
 	seats := regexp.MustCompile(`(?m)^apiserver_flowcontrol_current_executing_seats\{flow_schema="system-nodes",.*\} (\d+)$`)
-	servertest.Eventually(t, "the watch has no seat", func() bool {
+	waittest.Until(t, "the watch has no seat", func() bool {
 		text, err := server.Client(t).Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
 		u.must(err)
 		found := seats.FindSubmatch(text)

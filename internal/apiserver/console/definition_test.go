@@ -9,7 +9,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/console"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestVersions checks a definition with an escape and with two versions that mark different
@@ -91,7 +91,7 @@ spec:
 	}
 
 	const boats = "/apis/example.org/v1/namespaces/default/boats"
-	servertest.Eventually(t, "boats are served", func() bool { return s.send(t, s.admin, http.MethodGet, boats).code == http.StatusOK })
+	waittest.Until(t, "boats are served", func() bool { return s.send(t, s.admin, http.MethodGet, boats).code == http.StatusOK })
 	s.create(t, boats, "{apiVersion: example.org/v1, kind: Boat, metadata: {name: a}, spec: {hull: steel, crew: 3}}")
 	var why []string
 	boat, _ := s.report(t, boats+"/a")

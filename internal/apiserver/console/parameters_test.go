@@ -8,7 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"holdfast.dev/holdfast/internal/apiserver/console"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // fixedVersion is an OperatorVersion with immutable parameters.
@@ -55,7 +55,7 @@ spec: {operatorVersion: {name: fixed-0.1.0}, parameters: {FREE: b, STORE: c}}
 
 	rule := rbacv1.PolicyRule{Verbs: []string{"get"}, APIGroups: []string{"kudo.dev"}, Resources: []string{"instances"}}
 	s.allow(t, "auditor", rule)
-	servertest.Eventually(t, "the auditor gets the report", func() bool { return s.as(t, "auditor", path).code == http.StatusOK })
+	waittest.Until(t, "the auditor gets the report", func() bool { return s.as(t, "auditor", path).code == http.StatusOK })
 	report = s.as(t, "auditor", path).report(t, path)
 	hidden := []string{"you may not get the OperatorVersion fixed-0.1.0, which says which parameters are immutable"}
 	if diff := cmp.Diff(hidden, report.Notes); diff != "" || len(report.Locks) > 0 {
@@ -63,7 +63,7 @@ spec: {operatorVersion: {name: fixed-0.1.0}, parameters: {FREE: b, STORE: c}}
 	}
 	rule.Resources = []string{"operatorversions"}
 	s.allow(t, "auditor", rule)
-	servertest.Eventually(t, "the auditor sees the locks", func() bool {
+	waittest.Until(t, "the auditor sees the locks", func() bool {
 		return len(s.as(t, "auditor", path).report(t, path).Locks) == 2
 	})
 }

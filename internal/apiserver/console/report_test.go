@@ -15,7 +15,7 @@ import (
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/console"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const (
@@ -129,7 +129,7 @@ func testMarkers(t *testing.T, s server) {
 		t.Fatal(err)
 	}
 	s.create(t, definitions, string(crd))
-	servertest.Eventually(t, "widgets are served", func() bool {
+	waittest.Until(t, "widgets are served", func() bool {
 		return s.send(t, s.admin, http.MethodGet, widgets).code == http.StatusOK
 	})
 	s.create(t, widgets, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: anchor}, "+
@@ -190,7 +190,7 @@ metadata: {name: app}
 spec: {operatorVersion: {name: app-0.1.0}}
 `)
 	var report console.Report
-	servertest.Eventually(t, "the plan is complete", func() bool {
+	waittest.Until(t, "the plan is complete", func() bool {
 		report, _ = s.report(t, kudo+"instances/app")
 		return len(report.Plans) == 1 && report.Plans[0].Status == api.Complete && report.Running == ""
 	})
@@ -258,7 +258,7 @@ func testRights(t *testing.T, s server) {
 	s.allow(t, "reader", rbacv1.PolicyRule{
 		Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"kube-root-ca.crt", "none"},
 	})
-	servertest.Eventually(t, "the reader gets the report", func() bool { return as("reader", path) == http.StatusOK })
+	waittest.Until(t, "the reader gets the report", func() bool { return as("reader", path) == http.StatusOK })
 	if got := as("reader", configMaps+"/none"); got != http.StatusNotFound {
 		t.Errorf("an object that does not exist: %d", got)
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // converter is a conversion webhook. The field spec.name of v1 is spec.title in v2 and
@@ -179,7 +179,7 @@ func TestConversionWebhook(t *testing.T) {
 		}
 	}
 	for version, want := range map[string]string{"v2": "map[size:3 title:x]", "v3": "map[label:x size:3]"} {
-		servertest.Eventually(t, version+" shows the last write", func() bool {
+		waittest.Until(t, version+" shows the last write", func() bool {
 			return fmt.Sprint(shared.must(t, 200, "GET", versionPath(group, version), "").Object["spec"]) == want
 		})
 	}
@@ -250,11 +250,11 @@ func TestConversionFails(t *testing.T) {
 		}
 	})
 	hook.set("")
-	servertest.Eventually(t, "writes go through again", func() bool {
+	waittest.Until(t, "writes go through again", func() bool {
 		got, err := shared.do(merge, objectPath(group), `{spec: {size: 3}}`)
 		return err == nil && got.code == http.StatusOK
 	})
-	servertest.Eventually(t, "the other version is there again", func() bool {
+	waittest.Until(t, "the other version is there again", func() bool {
 		got, err := shared.do("GET", versionPath(group, "v2"), "")
 		return err == nil && fmt.Sprint(got.object.Object["spec"]) == "map[size:3 title:x]"
 	})

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const text = `{type: object, properties: {a: {type: string}}}`
@@ -42,17 +42,17 @@ func TestNamesConflict(t *testing.T) {
 	shared.must(t, http.StatusCreated, "POST", definitions, other)
 	path := definitions + "/others.names.example.com"
 	t.Cleanup(func() { remove(t, path) })
-	servertest.Eventually(t, "the names are taken", func() bool {
+	waittest.Until(t, "the names are taken", func() bool {
 		return conditionOf(shared.must(t, 200, "GET", path, ""), "NamesAccepted") == "False ListKindConflict"
 	})
 	shared.must(t, http.StatusNotFound, "GET", "/apis/names.example.com/v1/namespaces/default/others", "")
 	remove(t, definitions+"/things.names.example.com")
-	servertest.Eventually(t, "the kind is free", func() bool {
+	waittest.Until(t, "the kind is free", func() bool {
 		return conditionOf(shared.must(t, 200, "GET", path, ""), "Established") == "True InitialNamesAccepted"
 	})
 	// The controller established this definition, because the other one was deleted. No
 	// write of this definition has waited until the server serves it, so the test waits.
-	servertest.Eventually(t, "the freed kind is served", func() bool {
+	waittest.Until(t, "the freed kind is served", func() bool {
 		got, err := shared.do("GET", "/apis/names.example.com/v1/namespaces/default/others", "")
 		return err == nil && got.code == http.StatusOK
 	})
@@ -66,7 +66,7 @@ func TestDeletedWithItsObjects(t *testing.T) {
 	shared.must(t, 200, merge, objectPath(group), `{metadata: {finalizers: [example.com/wait]}}`)
 	shared.must(t, 200, "DELETE", definitions+"?fieldSelector=metadata.name%3Dthings."+group, "")
 	shared.must(t, 200, "DELETE", definitions+"/things."+group, "")
-	servertest.Eventually(t, "the object is going", func() bool {
+	waittest.Until(t, "the object is going", func() bool {
 		return shared.must(t, 200, "GET", objectPath(group), "").GetDeletionTimestamp() != nil
 	})
 	got, err := shared.do("POST", objectsPath(group), strings.Replace(object(group, "v1", `{a: x}`), "name: o", "name: p", 1))
@@ -74,12 +74,12 @@ func TestDeletedWithItsObjects(t *testing.T) {
 		t.Errorf("create while terminating: %s, %v", got.text(), err)
 	}
 	shared.must(t, 200, merge, objectPath(group), `{metadata: {finalizers: null}}`)
-	servertest.Eventually(t, "the definition is gone", func() bool {
+	waittest.Until(t, "the definition is gone", func() bool {
 		got, err := shared.do("GET", definitions+"/things."+group, "")
 		return err == nil && got.code == http.StatusNotFound
 	})
 	for _, path := range []string{objectsPath(group), "/apis/" + group} {
-		servertest.Eventually(t, path+" is gone", func() bool {
+		waittest.Until(t, path+" is gone", func() bool {
 			got, err := shared.do("GET", path, "")
 			return err == nil && got.code == http.StatusNotFound
 		})

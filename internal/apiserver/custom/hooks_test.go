@@ -12,7 +12,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // startHook runs a webhook and returns its clientConfig as one line of YAML.
@@ -92,7 +92,7 @@ webhooks:
   rules: [{apiGroups: [%s], apiVersions: ["*"], operations: [CREATE, UPDATE], resources: ["*/*"]}]
 `, kind, group, group, startHook(t, hook.ServeHTTP), group))
 	t.Cleanup(func() { remove(t, path+"/"+group) })
-	servertest.Eventually(t, "the webhook is asked", func() bool {
+	waittest.Until(t, "the webhook is asked", func() bool {
 		got, err := shared.do("POST", objectsPath(group)+"?dryRun=All", object(group, "v1", `{}`))
 		return err == nil && got.code == http.StatusCreated && hook.last() != ""
 	})

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // shared is the client of the server that all tests use. Each test has definitions of
@@ -168,7 +169,7 @@ func remove(t testing.TB, path string) {
 	if _, err := shared.do("DELETE", path, ""); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, path+" is gone", func() bool {
+	waittest.Until(t, path+" is gone", func() bool {
 		got, err := shared.do("GET", path, "")
 		return err == nil && got.code == http.StatusNotFound
 	})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // A long LIST is compressed for a client that accepts gzip, and has the same text as without
@@ -79,7 +79,7 @@ func get(t *testing.T, path, accept, encoding string) *http.Response {
 	req.Header.Set("Accept", accept)
 	req.Header.Set("Accept-Encoding", encoding)
 	var res *http.Response
-	servertest.Eventually(t, path+" is answered", func() bool {
+	waittest.Until(t, path+" is answered", func() bool {
 		if res, err = shared.http.Do(req); err != nil { //nolint:bodyclose // the caller closes it
 			t.Fatal(err)
 		}

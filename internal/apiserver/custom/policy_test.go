@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestPolicyMutatesCustomResources checks that a mutating admission policy can set a field
@@ -49,10 +49,10 @@ spec: {policyName: %s}
 		}
 	}
 	policy("a")
-	servertest.Eventually(t, "the policy sets a field", mutated("a"))
+	waittest.Until(t, "the policy sets a field", mutated("a"))
 	shared.must(t, http.StatusOK, merge, definitions+"/things."+group,
 		`{spec: {versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, `+
 			`properties: {spec: {type: object, properties: {a: {type: string}, b: {type: string}}}}}}}]}}`)
 	policy("b")
-	servertest.Eventually(t, "the policy sets a field that is new in the schema", mutated("b"))
+	waittest.Until(t, "the policy sets a field that is new in the schema", mutated("b"))
 }

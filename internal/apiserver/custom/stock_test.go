@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"holdfast.dev/holdfast/immutability"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/definition/stock"
 	"holdfast.dev/holdfast/internal/manifest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // harbour is the schema of the objects in TestCompiled. Its names need escaping in CEL.
@@ -91,7 +91,7 @@ func TestCompiled(t *testing.T) {
 			objects := "/apis/" + group + "/v1/namespaces/default/things"
 			shared.must(t, http.StatusCreated, "POST", objects, fmt.Sprintf(harbourObject, group, "probe"))
 			attempts := 0
-			servertest.Eventually(t, "the rules are in force", func() bool {
+			waittest.Until(t, "the rules are in force", func() bool {
 				attempts++
 				got, err := shared.do(merge, objects+"/probe", fmt.Sprintf(`{spec: {size: size-%d}}`, attempts))
 				return err == nil && got.code >= 400

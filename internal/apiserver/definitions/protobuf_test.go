@@ -14,6 +14,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // The server accepts definitions in protobuf, which upstream's Go client sends.
@@ -49,7 +50,7 @@ func TestDefinitionsInProtobuf(t *testing.T) {
 		t.Errorf("stored %+v", num)
 	}
 	// The server may write the status at the same time.
-	servertest.Eventually(t, "the definition is updated", func() bool {
+	waittest.Until(t, "the definition is updated", func() bool {
 		crd, err := definitions.Get(t.Context(), created.Name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)

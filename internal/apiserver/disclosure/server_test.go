@@ -17,6 +17,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // client sends requests as one user.
@@ -238,7 +239,7 @@ func grant(t *testing.T, server *servertest.Server) {
 			t.Fatal(err)
 		}
 		user := newClient(t, server.As(t, name))
-		servertest.Eventually(t, "the role of "+name+" has an effect", func() bool {
+		waittest.Until(t, "the role of "+name+" has an effect", func() bool {
 			return user.send(t, call{"MERGE", "/api/v1/namespaces/default/configmaps/none", "", "{}"}).code == http.StatusNotFound
 		})
 	}
@@ -251,7 +252,7 @@ func TestValuesInMessages(t *testing.T) {
 	server := servertest.Start(t, apiserver.Config{})
 	root := newClient(t, server.Config(t))
 	for _, object := range objects {
-		servertest.Eventually(t, "POST "+object.path, func() bool {
+		waittest.Until(t, "POST "+object.path, func() bool {
 			code := root.send(t, object).code
 			return code == http.StatusCreated || code == http.StatusOK
 		})

@@ -21,6 +21,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // configMaps opens the storage of ConfigMaps.
@@ -183,7 +184,7 @@ func TestCompaction(t *testing.T) {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the first version is compacted", func() bool {
+	waittest.Until(t, "the first version is compacted", func() bool {
 		_, err := names(t.Context(), store, first)
 		return apierrors.IsResourceExpired(err)
 	})

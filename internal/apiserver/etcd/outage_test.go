@@ -11,6 +11,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // A member without a leader refuses requests. The client then asks the next member. If there is no
@@ -29,7 +30,7 @@ func TestMemberWithoutLeader(t *testing.T) {
 	}
 	alone := configMaps(t, connect(pair.URL))
 	// The members may elect another leader meanwhile.
-	servertest.Eventually(t, "the first object is stored", func() bool {
+	waittest.Until(t, "the first object is stored", func() bool {
 		err := create(t.Context(), alone, "first")
 		return err == nil || storage.IsExist(err)
 	})

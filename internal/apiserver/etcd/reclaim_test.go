@@ -15,6 +15,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // smallDatabase is a member with a database of some megabytes.
@@ -95,8 +96,8 @@ func TestDatabaseFullOfHistory(t *testing.T) {
 		return d.store.GuaranteedUpdate(t.Context(), "/configmaps/one", &corev1.ConfigMap{}, true, nil, update, nil)
 	})
 	hasRoom := func() bool { return d.client.Members(t.Context())[0].SizeBytes <= 4<<20 }
-	servertest.Eventually(t, "the alarm, unless it is cleared already", func() bool { return d.hasAlarm(t.Context())() || hasRoom() })
-	servertest.Eventually(t, "the member stores objects again", func() bool { return create(t.Context(), d.store, "small") == nil })
+	waittest.Until(t, "the alarm, unless it is cleared already", func() bool { return d.hasAlarm(t.Context())() || hasRoom() })
+	waittest.Until(t, "the member stores objects again", func() bool { return create(t.Context(), d.store, "small") == nil })
 	if status := d.client.Members(t.Context())[0]; len(status.Alarms) > 0 || !hasRoom() {
 		t.Errorf("alarms %v, %d bytes", status.Alarms, status.SizeBytes)
 	}
@@ -113,7 +114,7 @@ func TestDatabaseFullOfObjects(t *testing.T) {
 	created := 0
 	for full := false; !full; full = d.hasAlarm(t.Context())() {
 		created += d.fill(t, func(n int) error { return d.createLarge(t.Context(), created+n) })
-		servertest.Eventually(t, "the alarm", d.hasAlarm(t.Context()))
+		waittest.Until(t, "the alarm", d.hasAlarm(t.Context()))
 		for range 3 {
 			d.Reclaim(t.Context())
 		}
@@ -132,7 +133,7 @@ func TestDatabaseFullOfObjects(t *testing.T) {
 	if err := create(t.Context(), d.store, "small"); !saysFull(err) {
 		t.Errorf("before the alarm is cleared: %v", err)
 	}
-	servertest.Eventually(t, "the member stores objects again", func() bool {
+	waittest.Until(t, "the member stores objects again", func() bool {
 		d.Reclaim(t.Context())
 		return create(t.Context(), d.store, "small") == nil
 	})

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 func TestDefaultsExist(t *testing.T) {
@@ -36,7 +36,7 @@ func TestDeletedDefaultComesBack(t *testing.T) {
 		if err := client.FlowSchemas().Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		servertest.Eventually(t, name+" is back", func() bool {
+		waittest.Until(t, name+" is back", func() bool {
 			is, err := client.FlowSchemas().Get(t.Context(), name, metav1.GetOptions{})
 			return err == nil && is.UID != was.UID
 		})
@@ -72,15 +72,15 @@ func TestChangedDefault(t *testing.T) {
 	}
 	suggested := shares()
 	change("true", suggested+1)
-	servertest.Eventually(t, "the spec is restored", func() bool { return shares() == suggested })
+	waittest.Until(t, "the spec is restored", func() bool { return shares() == suggested })
 	change("false", suggested+1)
 	// The other level is restored by the same loop, after it has looked at this one.
 	if err := client.Delete(t.Context(), "global-default", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "global-default is back", func() bool {
+	waittest.Until(t, "global-default is back", func() error {
 		_, err := client.Get(t.Context(), "global-default", metav1.GetOptions{})
-		return err == nil
+		return err
 	})
 	if got := shares(); got != suggested+1 {
 		t.Errorf("%d shares, want those of the administrator, %d", got, suggested+1)

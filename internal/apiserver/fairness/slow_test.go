@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // slowBodies is more than the number of requests that one user may have with bodies that have not
@@ -41,10 +41,10 @@ func TestSlowBodiesDelayOnlyTheirUser(t *testing.T) {
 		_, err := writer.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "written-"}}, metav1.CreateOptions{})
 		return err
 	}
-	servertest.Eventually(t, "the writer may write", func() bool { return create() == nil })
+	waittest.Until(t, "the writer may write", func() bool { return create() == nil })
 
 	refused := sendSlowBodies(t)
-	servertest.Eventually(t, "the server receives no more of one user", func() bool { return refused.Load() >= refusedBodies })
+	waittest.Until(t, "the server receives no more of one user", func() bool { return refused.Load() >= refusedBodies })
 	for range 20 {
 		if err := create(); err != nil {
 			t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // An edit is refused for the fields that the user edited, not for those that a webhook
@@ -61,7 +62,7 @@ webhooks:
 	}
 	edit := running(t, config, "kubectl edit")
 	n := 0
-	servertest.Eventually(t, "the webhook is called", func() bool {
+	waittest.Until(t, "the webhook is called", func() bool {
 		n++
 		if err := patchConfig(t.Context(), edit, "settings", fmt.Sprintf(`{"data":{"free":"%d"}}`, n), "kubectl-edit"); err != nil {
 			t.Fatalf("an edit of a free field: %v", err)

@@ -20,6 +20,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/native"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestSoakGenerated checks the warnings about generated writes to objects of all built-in kinds
@@ -66,7 +67,7 @@ func newLab(t *testing.T) *lab {
 		}
 	}
 	widgets := l.manifests[len(l.manifests)-1].collection()
-	servertest.Eventually(t, "widgets are served", func() bool {
+	waittest.Until(t, "widgets are served", func() bool {
 		return l.send(t, call{method: http.MethodGet, path: widgets}).stored()
 	})
 	return l

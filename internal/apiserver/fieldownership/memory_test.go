@@ -15,9 +15,9 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/native"
 	"holdfast.dev/holdfast/internal/native/judgement"
+	"holdfast.dev/holdfast/internal/waittest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -99,7 +99,7 @@ func TestMemory(t *testing.T) {
 	for i := range 5000 {
 		m.Remember(fieldownership.Object{UID: types.UID(fmt.Sprint("many-", i))}, command("kubectl patch", ".data.a"))
 	}
-	servertest.Eventually(t, "the first of many is written", func() bool { return count(t, stored, "many-0") == 1 })
+	waittest.Until(t, "the first of many is written", func() bool { return count(t, stored, "many-0") == 1 })
 }
 
 // run calls Run. The function that it returns ends it and waits for its end.

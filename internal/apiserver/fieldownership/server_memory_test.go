@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // commandsOf returns the commands that a server remembers for a ConfigMap.
@@ -50,7 +51,7 @@ func TestCommandMemory(t *testing.T) {
 		len(got.Fields) != 2 || got.Fields[0] != ".data.a" {
 		t.Errorf("remembered %+v", got)
 	}
-	servertest.Eventually(t, "the other server knows it", func() bool {
+	waittest.Until(t, "the other server knows it", func() bool {
 		there, err := commandsOf(t, second.Client(t), "settings")
 		return err == nil && len(there.Items) == 1 && there.Items[0].Command == "kubectl patch"
 	})
@@ -73,13 +74,13 @@ func TestCommandMemory(t *testing.T) {
 	if err := patchConfig(t.Context(), scale, "other", `{"data":{"a":"2"}}`, "holdfast"); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "both objects have a record", func() bool { return records() == 2 })
+	waittest.Until(t, "both objects have a record", func() bool { return records() == 2 })
 	for _, name := range []string{"settings", "other"} {
 		if err := second.Client(t).CoreV1().ConfigMaps("default").Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	servertest.Eventually(t, "the records are gone with their objects", func() bool { return records() == 0 })
+	waittest.Until(t, "the records are gone with their objects", func() bool { return records() == 0 })
 	if _, err := commandsOf(t, first.Client(t), "settings"); !apierrors.IsNotFound(err) {
 		t.Errorf("commands of an object that is gone: %v", err)
 	}

@@ -25,6 +25,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/kubelet"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // cluster is a server that trusts the kubelets of one authority.
@@ -292,7 +293,7 @@ func TestRights(t *testing.T) {
 	}
 	for _, subresource := range []string{"exec?command=true", "attach", "portforward"} {
 		path := "/api/v1/namespaces/default/pods/gone/" + subresource
-		servertest.Eventually(t, "the role of the operator holds for "+subresource, func() bool {
+		waittest.Until(t, "the role of the operator holds for "+subresource, func() bool {
 			return strings.HasPrefix(get(t, c.As(t, "operator"), path), "400 ")
 		})
 		if got := get(t, c.As(t, "reader"), path); !strings.HasPrefix(got, "403 ") {

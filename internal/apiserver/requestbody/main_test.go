@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 var (
@@ -74,7 +75,7 @@ type call struct {
 // answers 429: a busy server needs time to fill the cache of a resource that was just defined.
 func (c *client) do(t testing.TB, r call) (code int, answer string) {
 	t.Helper()
-	servertest.Eventually(t, r.method+" "+r.path+" is answered", func() bool {
+	waittest.Until(t, r.method+" "+r.path+" is answered", func() bool {
 		code, answer = c.send(t, r)
 		return code != http.StatusTooManyRequests
 	})

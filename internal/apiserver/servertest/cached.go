@@ -7,6 +7,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // AwaitCached waits until the watch cache of the server has the stored version of the object at a path. Before that, the server
@@ -29,7 +31,7 @@ func AwaitCached(t testing.TB, client kubernetes.Interface, path string) {
 		}
 		return object.ResourceVersion
 	}
-	Eventually(t, path+" in the watch cache", func() bool {
+	waittest.Until(t, path+" in the watch cache", func() bool {
 		return version(map[string]string{"resourceVersion": "0"}) == version(nil)
 	})
 }

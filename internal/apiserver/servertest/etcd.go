@@ -6,10 +6,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	"go.etcd.io/etcd/server/v3/embed"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // StartEtcd runs an etcd that listens on a port, like a cluster outside of the process.
@@ -56,10 +57,6 @@ func tryEtcd(t testing.TB, tls transport.TLSInfo) (string, error) {
 		return "", err
 	}
 	t.Cleanup(server.Close)
-	select {
-	case <-server.Server.ReadyNotify():
-	case <-time.After(patience):
-		t.Fatalf("etcd is not ready after %s", patience)
-	}
+	waittest.Receive(t, "etcd is ready", server.Server.ReadyNotify())
 	return address.String(), nil
 }

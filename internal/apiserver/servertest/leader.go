@@ -8,6 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // ControllersLease is the name of the Lease, in kube-system, that the leader of the
@@ -23,7 +25,7 @@ func SetLeader(t testing.TB, client kubernetes.Interface, holder string, duratio
 		HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now,
 	}
 	leases := client.CoordinationV1().Leases(metav1.NamespaceSystem)
-	Eventually(t, "Lease of "+holder, func() bool {
+	waittest.Until(t, "Lease of "+holder, func() error {
 		lease, err := leases.Get(t.Context(), ControllersLease, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: ControllersLease}, Spec: spec}
@@ -36,6 +38,6 @@ func SetLeader(t testing.TB, client kubernetes.Interface, holder string, duratio
 		if err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
 			t.Fatal(err)
 		}
-		return err == nil
+		return err
 	})
 }

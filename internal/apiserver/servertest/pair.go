@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.etcd.io/etcd/server/v3/embed"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // EtcdPair is an etcd cluster of two members, of which one has a URL for clients.
@@ -63,8 +65,8 @@ func tryEtcdPair(t testing.TB) (*EtcdPair, error) {
 			pair.stopSecond = stop
 		}
 	}
-	Eventually(t, "the members have a leader", func() bool { return pair.first.Server.Leader() != 0 })
-	<-pair.first.Server.ReadyNotify()
+	waittest.Until(t, "the members have a leader", func() bool { return pair.first.Server.Leader() != 0 })
+	waittest.Receive(t, "the first member is ready", pair.first.Server.ReadyNotify())
 	return pair, nil
 }
 
@@ -73,7 +75,7 @@ func tryEtcdPair(t testing.TB) (*EtcdPair, error) {
 func (p *EtcdPair) LoseLeader(t testing.TB) {
 	t.Helper()
 	p.stopSecond()
-	Eventually(t, "the first member has no leader", func() bool { return p.first.Server.Leader() == 0 })
+	waittest.Until(t, "the first member has no leader", func() bool { return p.first.Server.Leader() == 0 })
 }
 
 // freeURL returns a URL on the loopback interface, with a port that was free a moment ago.

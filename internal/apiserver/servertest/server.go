@@ -25,11 +25,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/waittest"
 )
-
-// patience is how long tests wait for something. It is so long that only a test that hangs
-// reaches it, also on a busy machine.
-const patience = 2 * time.Minute
 
 // Quiet drops the logs of the libraries, for the whole process. Launch calls it. A test without
 // a server in its process calls it first of all, because klog cannot be configured safely while
@@ -96,7 +93,7 @@ func Launch(config apiserver.Config) (*Server, error) {
 	case err := <-s.ended:
 		cancel()
 		return nil, fmt.Errorf("server ended before it was ready: %w", err)
-	case <-time.After(patience):
+	case <-time.After(waittest.Patience):
 		cancel()
 		return nil, errors.Join(errors.New("server is not ready in time"), <-s.ended)
 	}
@@ -181,16 +178,4 @@ func administrator(kubeconfig string) (*rest.Config, error) {
 	}
 	config.QPS = -1
 	return config, nil
-}
-
-// Eventually waits until holds returns true. It fails the test if this takes longer than
-// patience. The failure message contains what, a description of the condition.
-func Eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if holds() {
-			return
-		}
-	}
-	t.Fatalf("not within %s: %s", patience, what)
 }

@@ -1,21 +1,19 @@
 package serviceip_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 func service(name string, change func(*corev1.ServiceSpec)) *corev1.Service {
@@ -176,12 +174,12 @@ func TestClaimsAreRepaired(t *testing.T) {
 		t.Fatal(err)
 	}
 	client = servertest.Start(t, apiserver.Config{DataDir: dir}).Client(t)
-	err = wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		return addresses(t, client)[created.Spec.ClusterIP] == "kept", nil
+	waittest.Until(t, "the address of the service is claimed again", func() error {
+		if claimed := addresses(t, client); claimed[created.Spec.ClusterIP] != "kept" {
+			return fmt.Errorf("claimed are %v", claimed)
+		}
+		return nil
 	})
-	if err != nil {
-		t.Errorf("the address of a service is not claimed again: %v", err)
-	}
 }
 
 // Services that are created at the same time never share an address or a port.

@@ -13,6 +13,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const (
@@ -174,10 +175,10 @@ func TestUnreadableCustomResourcesEndTheStart(t *testing.T) {
 "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`},
 		{"/apis/example.com/v1/namespaces/default/boats", `{"apiVersion":"example.com/v1","kind":"Boat","metadata":{"name":"b"}}`},
 	} {
-		servertest.Eventually(t, "created at "+object.path, func() bool {
+		waittest.Until(t, "created at "+object.path, func() error {
 			err := server.Client(t).CoreV1().RESTClient().Post().AbsPath(object.path).Body([]byte(object.body)).
 				SetHeader("Content-Type", "application/json").Do(t.Context()).Error()
-			return err == nil
+			return err
 		})
 	}
 	if err := server.Stop(); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // Many writes do not shorten what the watch cache does by time: a list waits for its version
@@ -46,7 +47,7 @@ func TestManyWritesDoNotMoveTheClock(t *testing.T) {
 	running.Wait()
 
 	// The server sends the bookmark two seconds before the end. A busy server may be late, but not each time.
-	servertest.Eventually(t, "a watch ends with a bookmark", func() bool {
+	waittest.Until(t, "a watch ends with a bookmark", func() bool {
 		writeMany(t, configMaps, writes)
 		return countBookmarks(t, configMaps) > 0
 	})

@@ -21,6 +21,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/node"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestDoctorAgent examines the root of an agent that runs, that is stopped, and whose files were changed, and its client certificate.
@@ -52,14 +53,14 @@ func TestDoctorAgent(t *testing.T) {
 		NodeName: "host-1", AutomountServiceAccountToken: new(bool),
 		Containers: []corev1.Container{{Name: "a", Image: "a"}}, Volumes: []corev1.Volume{{Name: "conf", VolumeSource: source}},
 	}}
-	servertest.Eventually(t, "the pod is created", func() bool {
+	waittest.Until(t, "the pod is created", func() error {
 		_, err := client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
-		return err == nil
+		return err
 	})
 	file := filepath.Join(root, "by-name", "default", "web", "conf", "file")
-	servertest.Eventually(t, "the file is written", func() bool {
+	waittest.Until(t, "the file is written", func() error {
 		_, err := os.Stat(file)
-		return err == nil
+		return err
 	})
 	check := func(code int, texts ...string) {
 		t.Helper()

@@ -16,6 +16,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/cli/doctor"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // run runs the command and returns its output and exit code.
@@ -85,13 +86,13 @@ func breakServer(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	rest := client.Discovery().RESTClient()
 	for _, b := range broken {
-		servertest.Eventually(t, "POST "+b.path, func() bool {
+		waittest.Until(t, "POST "+b.path, func() bool {
 			err := rest.Post().AbsPath(b.path).SetHeader("Content-Type", "application/json").Body([]byte(b.object)).Do(t.Context()).Error()
 			return err == nil || apierrors.IsAlreadyExists(err)
 		})
 	}
 	// The server learns of the webhook a moment later. Before that, it does not call it.
-	servertest.Eventually(t, "a call of the webhook", func() bool {
+	waittest.Until(t, "a call of the webhook", func() bool {
 		node := []byte(`{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "probe"}}`)
 		err := rest.Post().AbsPath("/api/v1/nodes").Param("dryRun", "All").SetHeader("Content-Type", "application/json").Body(node).Do(t.Context()).Error()
 		if err != nil {
@@ -117,9 +118,9 @@ func TestDoctor(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	server := servertest.Start(t, apiserver.Config{DataDir: dir, Version: "test"})
 	client := server.Client(t)
-	servertest.Eventually(t, "a leader", func() bool {
+	waittest.Until(t, "a leader", func() error {
 		_, err := client.CoordinationV1().Leases("kube-system").Get(t.Context(), servertest.ControllersLease, metav1.GetOptions{})
-		return err == nil
+		return err
 	})
 	out, code := run(t, "--kubeconfig", server.Kubeconfig())
 	if code != 0 {
@@ -130,7 +131,7 @@ func TestDoctor(t *testing.T) {
 
 	breakServer(t, client)
 	// The server notices after a moment that nothing serves the aggregated API.
-	servertest.Eventually(t, "the findings", func() bool {
+	waittest.Until(t, "the findings", func() bool {
 		out, code = run(t, "--kubeconfig", server.Kubeconfig())
 		return strings.Contains(out, "v1.away.example.com is not available") && strings.Contains(out, "gongs.doctor.example.com is not ")
 	})

@@ -3,6 +3,7 @@ package kudo_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/cli"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // cluster is one namespace of a server, with clients for it.
@@ -127,17 +129,17 @@ func (c cluster) fails(t *testing.T, want string, args ...string) string {
 // awaitPlans waits until no plan in the namespace is running.
 func (c cluster) awaitPlans(t *testing.T) {
 	t.Helper()
-	servertest.Eventually(t, "no plan runs", func() bool {
+	waittest.Until(t, "no plan runs", func() error {
 		list, err := c.resource("instances").List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range list.Items {
-			if typed(t, &list.Items[i]).RunningPlan() != "" {
-				return false
+			if plan := typed(t, &list.Items[i]).RunningPlan(); plan != "" {
+				return fmt.Errorf("%s runs %s", list.Items[i].GetName(), plan)
 			}
 		}
-		return true
+		return nil
 	})
 }
 

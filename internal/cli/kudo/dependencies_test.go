@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"holdfast.dev/holdfast/api"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // parent returns the operator.yaml of a package that depends on others. Each of these is
@@ -96,7 +96,7 @@ func testBundled(t *testing.T, c cluster) {
 	c.configMap(t, "second-child")
 
 	c.must(t, "uninstall", "top", "--wait")
-	servertest.Eventually(t, "the dependency is gone", func() bool {
+	waittest.Until(t, "the dependency is gone", func() bool {
 		_, err := c.client.CoreV1().ConfigMaps(c.namespace).Get(t.Context(), "top-child", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // testDiagnostics checks what is collected about an instance and those that it installed, and
@@ -36,7 +36,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: all, tasks: [key, child]}]
 		t.Fatal(err)
 	}
 	// The controller writes Events after what they tell.
-	servertest.Eventually(t, "an event about the instance", func() bool {
+	waittest.Until(t, "an event about the instance", func() bool {
 		events, err := c.client.CoreV1().Events(c.namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=top"})
 		return err == nil && len(events.Items) > 0
 	})

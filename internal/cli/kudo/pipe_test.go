@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // testPipe runs Pipe tasks on a cluster with a kubelet that serves exec.
@@ -59,7 +60,7 @@ func testPipe(t *testing.T, s *stock) {
 	if got := s.configMap(t, "pipe-instance-app").Data["certificate"]; got != certificate.Name {
 		t.Errorf("{{ .Pipes.cert }} is %q", got)
 	}
-	servertest.Eventually(t, "the pod is gone", func() bool {
+	waittest.Until(t, "the pod is gone", func() bool {
 		pods, err := s.client.CoreV1().Pods(s.namespace).List(t.Context(), metav1.ListOptions{})
 		return err == nil && len(pods.Items) == 0
 	})
@@ -82,7 +83,7 @@ func testPipe(t *testing.T, s *stock) {
 	s.cluster.must(t, "upgrade", newer, "--instance", "pipe-instance", "--wait")
 	s.cluster.must(t, "rollback", "--instance", "pipe-instance", "--wait")
 	s.cluster.must(t, "uninstall", "--instance", "pipe-instance", "--wait")
-	servertest.Eventually(t, "the artifacts are gone", func() bool {
+	waittest.Until(t, "the artifacts are gone", func() bool {
 		_, err := s.client.CoreV1().Secrets(s.namespace).Get(t.Context(), certificate.Name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
@@ -129,9 +130,9 @@ func testPipeRefused(t *testing.T, s *stock) {
 		},
 	})
 	config := s.server.As(t, "trudy")
-	servertest.Eventually(t, "the server knows the role of trudy", func() bool {
+	waittest.Until(t, "the server knows the role of trudy", func() error {
 		_, err := kubernetes.NewForConfigOrDie(config).CoreV1().Pods(s.namespace).List(t.Context(), metav1.ListOptions{})
-		return err == nil
+		return err
 	})
 	s.behind(t, config, nil).fails(t, `user "trudy" cannot create resource "pods/exec" in namespace "pipe-refused"`,
 		"install", location, "--instance", "trudys", "--wait")

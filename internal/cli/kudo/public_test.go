@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // testPublicPackages takes packages in the style of public ones through their life: arrays
@@ -108,7 +108,7 @@ func (e example) live(t *testing.T, c cluster, instance string) {
 		}
 	}
 	c.must(t, "uninstall", instance, "--wait")
-	servertest.Eventually(t, "no instance is left", func() bool { return c.names(t, "instances") == "" })
+	waittest.Until(t, "no instance is left", func() bool { return c.names(t, "instances") == "" })
 }
 
 // publicPackage returns the location of a package that verify accepts. The package with removed

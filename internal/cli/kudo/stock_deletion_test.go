@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // testStockDeletion checks that the cleanup of an Instance has the rights of the user that
@@ -57,14 +58,14 @@ spec:
 	dan := s.cluster
 	dan.dynamic = dynamic.NewForConfigOrDie(s.server.As(t, "dan"))
 	dryRun := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
-	servertest.Eventually(t, "dan may delete instances", func() bool {
+	waittest.Until(t, "dan may delete instances", func() bool {
 		return dan.resource("instances").Delete(t.Context(), "by-admin", dryRun) == nil
 	})
 	for name, by := range map[string]cluster{"by-dan": dan, "by-admin": s.cluster} {
 		if err := by.resource("instances").Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		servertest.Eventually(t, name+" is gone", func() bool {
+		waittest.Until(t, name+" is gone", func() bool {
 			_, err := s.resource("instances").Get(t.Context(), name, metav1.GetOptions{})
 			return apierrors.IsNotFound(err)
 		})
@@ -97,7 +98,7 @@ func testStockVersionInUse(t *testing.T, s *stock) {
 	if err := namespaces.Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the namespace is gone", func() bool {
+	waittest.Until(t, "the namespace is gone", func() bool {
 		_, err := namespaces.Get(t.Context(), s.namespace, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/api"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/operator/authorship"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // testStockRights checks that a plan has the rights of the user that installs the package, even
@@ -44,7 +44,7 @@ spec:
 	s.bindEdit(t, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "eve"})
 	eve := s.cluster
 	eve.dynamic = dynamic.NewForConfigOrDie(s.server.As(t, "eve"))
-	servertest.Eventually(t, "eve may write instances", func() bool {
+	waittest.Until(t, "eve may write instances", func() bool {
 		return eve.create(t, `{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: mine,
   annotations: {holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}'}},
   spec: {operatorVersion: {name: greedy-0.1.0}}}`) == nil
@@ -88,17 +88,17 @@ func testAccountInstalls(t *testing.T, s *stock) {
 	}
 	s.bindEdit(t, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: s.namespace, Name: "default"})
 	var token *authenticationv1.TokenRequest
-	servertest.Eventually(t, "a token of the account", func() bool {
+	waittest.Until(t, "a token of the account", func() error {
 		var err error
 		accounts := s.client.CoreV1().ServiceAccounts(s.namespace)
 		token, err = accounts.CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-		return err == nil
+		return err
 	})
 	config := rest.AnonymousClientConfig(s.server.Config(t))
 	config.BearerToken = token.Status.Token
 	account := s.cluster
 	account.dynamic = dynamic.NewForConfigOrDie(config)
-	servertest.Eventually(t, "the account may write instances", func() bool { return account.create(t, tokInstance) == nil })
+	waittest.Until(t, "the account may write instances", func() bool { return account.create(t, tokInstance) == nil })
 	record, err := s.records().Record(t.Context(), s.instance(t, "tok"))
 	if err != nil || record.Requester.UID == "" || len(record.Requester.Extra) == 0 {
 		t.Errorf("requested by %+v, %v", record.Requester, err)
@@ -134,7 +134,7 @@ func testWithoutWebhooks(t *testing.T, s *stock) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			servertest.Eventually(t, "the manager leads", func() bool { return s.leader(t) != "" })
+			waittest.Until(t, "the manager leads", func() bool { return s.leader(t) != "" })
 			if err := disable(); err != nil {
 				t.Fatal(err)
 			}
@@ -151,11 +151,11 @@ func testForged(t *testing.T, s *stock, own stock) {
 	if err := own.create(t, tokVersions); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the manager no longer leads", func() bool { return s.leader(t) == "" })
+	waittest.Until(t, "the manager no longer leads", func() bool { return s.leader(t) == "" })
 	forged := `{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: forged,
   annotations: {holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}'}},
   spec: {operatorVersion: {name: tok-0.1.0}, planExecution: {planName: deploy, uid: one}}}`
-	servertest.Eventually(t, "an Instance that is not judged", func() bool {
+	waittest.Until(t, "an Instance that is not judged", func() bool {
 		if err := own.create(t, forged); err != nil {
 			return false
 		}

@@ -23,6 +23,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/cli"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // stock is a server without built-in operator packages, for which `holdfast kudo init` was
@@ -67,13 +68,13 @@ func startStock(t *testing.T) *stock {
 func (s *stock) awaitWebhooks(t *testing.T) {
 	t.Helper()
 	resource := s.dynamic.Resource(api.GroupVersion.WithResource("instances")).Namespace("default")
-	servertest.Eventually(t, "instances are judged", func() bool {
+	waittest.Until(t, "instances are judged", func() error {
 		object := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(tokInstance), &object.Object); err != nil {
 			t.Fatal(err)
 		}
 		_, err := resource.Create(t.Context(), object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return err == nil
+		return err
 	})
 }
 
@@ -171,7 +172,7 @@ func (s *stock) account(t *testing.T) string {
 		}},
 		{NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: "/readyz/poststarthook/operator-kinds", Verb: "get"}},
 	} {
-		servertest.Eventually(t, "the account of the manager has its rights", func() bool {
+		waittest.Until(t, "the account of the manager has its rights", func() bool {
 			review := &authorizationv1.SelfSubjectAccessReview{Spec: right}
 			review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
 			return err == nil && review.Status.Allowed

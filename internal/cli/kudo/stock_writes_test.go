@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"holdfast.dev/holdfast/api"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // testPlainWrites checks that clients other than the CLI of Holdfast get the same refusals from
@@ -72,7 +72,7 @@ func testPlainWrites(t *testing.T, s *stock) {
 	if err := s.resource("instances").Delete(t.Context(), "tok", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the instance is gone", func() bool { return s.names(t, "instances") == "" })
+	waittest.Until(t, "the instance is gone", func() bool { return s.names(t, "instances") == "" })
 
 	// An upgrade with consent, and a rollback.
 	if err := s.create(t, tokInstance); err != nil {
@@ -149,7 +149,7 @@ func testMutatingPolicy(t *testing.T, s *stock) {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "a refusal of what the policy does", func() bool {
+	waittest.Until(t, "a refusal of what the policy does", func() bool {
 		found := s.instance(t, "tok")
 		if found.Spec.Parameters["TOKENS"] != "256" {
 			t.Fatalf("TOKENS is %q", found.Spec.Parameters["TOKENS"])

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/api"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/operator/authorship"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // testUpdate checks the command update, with refused and accepted values.
@@ -45,14 +45,14 @@ func testTakeOver(t *testing.T, c cluster) {
 	c.bindEdit(t, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "eve"})
 	eve := c.behind(t, c.server.As(t, "eve"), nil)
 	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "tok", "--wait")
-	servertest.Eventually(t, "eve may write", func() bool {
+	waittest.Until(t, "eve may write", func() error {
 		_, err := eve.kudo(t.Context(), "update", "tok", "-p", "SIZE=9", "--wait")
-		return err == nil
+		return err
 	})
 	if err := c.client.RbacV1().RoleBindings(c.namespace).Delete(t.Context(), "eve", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "eve may not read", func() bool {
+	waittest.Until(t, "eve may not read", func() bool {
 		_, err := eve.kudo(t.Context(), "get")
 		return err != nil
 	})

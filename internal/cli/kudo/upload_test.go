@@ -13,8 +13,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/operator/authorship"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // testRefusedByServer checks that objects which were created for an Instance are deleted if
@@ -27,7 +27,7 @@ func testRefusedByServer(t *testing.T, c cluster) {
 	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "tok")
 	c.deny(t)
 	size := 3
-	servertest.Eventually(t, "updates are denied", func() bool {
+	waittest.Until(t, "updates are denied", func() bool {
 		size++
 		_, err := c.kudo(t.Context(), "update", "tok", "-p", fmt.Sprintf("SIZE=%d", size))
 		return err != nil && strings.Contains(err.Error(), "not on Sundays")
@@ -126,9 +126,9 @@ func testRequestLost(t *testing.T, c cluster) {
 func testEditorInstalls(t *testing.T, c cluster) {
 	c.bindEdit(t, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "eve"})
 	eve := c.behind(t, c.server.As(t, "eve"), nil)
-	servertest.Eventually(t, "eve may read", func() bool {
+	waittest.Until(t, "eve may read", func() error {
 		_, err := eve.kudo(t.Context(), "get")
-		return err == nil
+		return err
 	})
 	eve.fails(t, `User "eve" cannot create resource "operators"`, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "tok")
 	c.must(t, "install", tok(t, "0.1.0", first), "-p", "REALM=r", "--instance", "tok", "--wait")

@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // hang writes a package and returns its path. The plans hang and cleanup never end.
@@ -126,7 +126,7 @@ func testWaitEnds(t *testing.T, c cluster) {
 		t.Error("an interrupted command succeeded")
 	}
 	// Without its finalizer the Instance is deleted at once, while its plan is running.
-	servertest.Eventually(t, "cleanup runs", func() bool { return c.instance(t, "hang").RunningPlan() == "cleanup" })
+	waittest.Until(t, "cleanup runs", func() bool { return c.instance(t, "hang").RunningPlan() == "cleanup" })
 	free := func() {
 		if err := c.patch(t.Context(), "hang", `{"metadata":{"finalizers":null}}`); err != nil {
 			t.Error(err)

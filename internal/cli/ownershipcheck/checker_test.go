@@ -19,6 +19,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -199,15 +200,15 @@ func TestServerThatRefuses(t *testing.T) {
 	reader := rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: "User", Name: "reader"}
 	grant(t, s.Client(t), "reads", reader, "get")
 	c := newClient(t, s.As(t, "reader"), "holdfast patch")
-	servertest.Eventually(t, "the reader may read", func() bool {
+	waittest.Until(t, "the reader may read", func() error {
 		_, err := c.CoreV1().ConfigMaps("default").Get(t.Context(), "settings", metav1.GetOptions{})
-		return err == nil
+		return err
 	})
 	if err := c.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch"); !apierrors.IsForbidden(err) {
 		t.Fatalf("a write that is not allowed: %v", err)
 	}
 	grant(t, s.Client(t), "writes", reader, "patch")
-	servertest.Eventually(t, "the write is allowed", func() bool {
+	waittest.Until(t, "the write is allowed", func() bool {
 		return c.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch") == nil
 	})
 	if diff := cmp.Diff([]string{overwrites("holdfast patch", "settings", `"1"`, `"2"`)}, c.warnings()); diff != "" {
@@ -232,9 +233,9 @@ func TestTokens(t *testing.T) {
 	robot := rest.AnonymousClientConfig(s.Config(t))
 	robot.BearerToken = token.Status.Token
 	c := newClient(t, robot, "holdfast patch")
-	servertest.Eventually(t, "the rights of the robot", func() bool {
+	waittest.Until(t, "the rights of the robot", func() error {
 		_, err := c.CoreV1().ConfigMaps("default").Get(t.Context(), "settings", metav1.GetOptions{})
-		return err == nil
+		return err
 	})
 	if err := c.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch"); err != nil {
 		t.Fatal(err)
@@ -252,7 +253,7 @@ func TestUnreadable(t *testing.T) {
 	blind := s.As(t, "blind")
 	grant(t, s.Client(t), "patches", rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: "User", Name: "blind"}, "patch")
 	c := newClient(t, blind, "holdfast patch")
-	servertest.Eventually(t, "the write is allowed", func() bool {
+	waittest.Until(t, "the write is allowed", func() bool {
 		return c.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch") == nil
 	})
 	wantWarning(t, c, `ownership not checked: the object cannot be read: configmaps "settings" is forbidden: `)

@@ -20,6 +20,7 @@ import (
 	"holdfast.dev/holdfast/internal/othercluster/guard"
 	"holdfast.dev/holdfast/internal/othercluster/guard/setup"
 	"holdfast.dev/holdfast/internal/othercluster/installation"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // runGuard runs a guard for a server until the test ends.
@@ -35,9 +36,9 @@ func runGuard(t *testing.T, config *rest.Config) {
 	}
 	// A guard ends if the server does not serve the kind of policies yet.
 	served := dynamic.NewForConfigOrDie(config).Resource(guard.Policies())
-	servertest.Eventually(t, "policies are served", func() bool {
+	waittest.Until(t, "policies are served", func() error {
 		_, err := served.List(t.Context(), metav1.ListOptions{})
-		return err == nil
+		return err
 	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
@@ -57,7 +58,7 @@ func TestGuard(t *testing.T) {
 	applied(t, server.Config(t), "probe", config)
 	stock := newStockClient(t, server.Config(t))
 	tries := 1
-	servertest.Eventually(t, "the guard warns", func() bool {
+	waittest.Until(t, "the guard warns", func() bool {
 		tries++
 		return stock.patch(t, "probe", fmt.Sprintf(`{"data":{"a":"%d"}}`, tries), "kubectl-patch") == nil && len(stock.warnings()) == 1
 	})
@@ -89,7 +90,7 @@ func TestGuard(t *testing.T) {
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"patch"}}},
 	})
 	blind := newClient(t, server.As(t, "writer"), "holdfast patch")
-	servertest.Eventually(t, "the writer has its rights", func() bool {
+	waittest.Until(t, "the writer has its rights", func() bool {
 		return blind.patch(t, "probe", `{"data":{"a":"1"}}`, "kubectl-patch") == nil
 	})
 	blind.warnings()

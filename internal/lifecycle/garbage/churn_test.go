@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestForegroundDuringWrites deletes an owner in the foreground while clients create
@@ -67,18 +67,18 @@ func TestForegroundDuringWrites(t *testing.T) {
 			return nil
 		})
 	}
-	servertest.Eventually(t, "writes under way", func() bool { return created.Load() > 10 })
+	waittest.Until(t, "writes under way", func() bool { return created.Load() > 10 })
 	tr.delete(t, "root", metav1.DeletePropagationForeground)
 	if err := writers.Wait(); err != nil {
 		t.Fatal(err)
 	}
 	// The objects of a pair that own each other stay when the root is gone, because each
 	// still has an owner. The test deletes one of them, and the collector the other.
-	servertest.Eventually(t, "root gone", func() bool {
+	waittest.Until(t, "root gone", func() bool {
 		_, err := configMaps.Get(t.Context(), "root", metav1.GetOptions{})
 		return notFound(t, err)
 	})
-	servertest.Eventually(t, "all dependents of the root are gone, and nothing else", func() bool {
+	waittest.Until(t, "all dependents of the root are gone, and nothing else", func() bool {
 		state := tr.state(t)
 		for _, line := range strings.Fields(state) {
 			name, owners, _ := strings.Cut(strings.TrimPrefix(line, "-"), "<")
@@ -137,7 +137,7 @@ func TestNamespaceIsDeletedWithOwners(t *testing.T) {
 	if err := c.CoreV1().Namespaces().Delete(t.Context(), "goes", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "namespace gone", func() bool {
+	waittest.Until(t, "namespace gone", func() bool {
 		_, err := c.CoreV1().Namespaces().Get(t.Context(), "goes", metav1.GetOptions{})
 		return notFound(t, err)
 	})

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestKindsThatComeAndGo adds a kind, uses its objects as owners and as dependents, and
@@ -66,11 +66,11 @@ func TestKindsThatComeAndGo(t *testing.T) {
 		if err := widgets.Namespace(namespace).Delete(t.Context(), "w-0", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		servertest.Eventually(t, "the parts of one widget are gone", func() bool {
+		waittest.Until(t, "the parts of one widget are gone", func() bool {
 			return !strings.Contains(tr.state(t), "part-0-")
 		})
 		widgets.undefine(t)
-		servertest.Eventually(t, "the parts of all widgets are gone", func() bool {
+		waittest.Until(t, "the parts of all widgets are gone", func() bool {
 			return !strings.Contains(tr.state(t), "part-")
 		})
 		for i := range 10 {
@@ -119,10 +119,10 @@ func TestKindRemovedBeforeItsDependents(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The collector learns of the deletion while the kind exists.
-	servertest.Eventually(t, "the collector tries to delete the dependent", func() bool { return held.Load() > 0 })
+	waittest.Until(t, "the collector tries to delete the dependent", func() bool { return held.Load() > 0 })
 	widgets.undefine(t)
 	before := discoveries.Load()
-	servertest.Eventually(t, "the collector knows that the kind is gone", func() bool { return discoveries.Load() >= before+2 })
+	waittest.Until(t, "the collector knows that the kind is gone", func() bool { return discoveries.Load() >= before+2 })
 	released.Store(true)
 	tr.wait(t, "")
 }
@@ -193,7 +193,7 @@ func TestKindRemovedUnwatched(t *testing.T) {
 	owners.Unlock()
 	widgets.undefine(t)
 	release()
-	servertest.Eventually(t, "both owners are looked for, one of them again", func() bool {
+	waittest.Until(t, "both owners are looked for, one of them again", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return reads > 2

@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 func TestWrongOwners(t *testing.T) {
@@ -111,7 +111,7 @@ func TestClusterScopedDependents(t *testing.T) {
 	create("of-missing", metav1.OwnerReference{
 		APIVersion: "v1", Kind: "Node", Name: "gone", UID: "00000000-0000-0000-0000-000000000000",
 	})
-	servertest.Eventually(t, "node of a missing owner gone", func() bool {
+	waittest.Until(t, "node of a missing owner gone", func() bool {
 		_, err := nodes.Get(t.Context(), "of-missing", metav1.GetOptions{})
 		return notFound(t, err)
 	})
@@ -155,7 +155,7 @@ func TestOwnersAcrossKinds(t *testing.T) {
 	if err := c.AppsV1().Deployments("default").Delete(t.Context(), "shop", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "pod gone", func() bool {
+	waittest.Until(t, "pod gone", func() bool {
 		_, err := c.CoreV1().Pods("default").Get(t.Context(), "shop", metav1.GetOptions{})
 		return notFound(t, err)
 	})

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // createDependents creates ConfigMaps of one owner, several at a time.
@@ -55,7 +55,7 @@ func BenchmarkCollection(b *testing.B) {
 		tr.createDependents(b, size, tr.ref(b, "root"))
 		b.StartTimer()
 		tr.delete(b, "root", metav1.DeletePropagationBackground)
-		servertest.Eventually(b, "dependents gone", func() bool {
+		waittest.Until(b, "dependents gone", func() bool {
 			list, err := tr.configMaps().List(b.Context(), metav1.ListOptions{
 				Limit: 1, FieldSelector: "metadata.name!=" + rootCAName,
 			})
@@ -186,7 +186,7 @@ func TestWritesDuringCollection(t *testing.T) {
 				return nil
 			})
 		}
-		servertest.Eventually(t, "writes under way", func() bool { return created.Load() > 100 })
+		waittest.Until(t, "writes under way", func() bool { return created.Load() > 100 })
 		tr.delete(t, root, metav1.DeletePropagationBackground)
 		if err := writers.Wait(); err != nil {
 			t.Fatal(err)

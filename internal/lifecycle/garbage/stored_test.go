@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestUnusedDefinition checks that neither the collector nor the deletion of a namespace sends requests
@@ -26,7 +26,7 @@ func TestUnusedDefinition(t *testing.T) {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the collector has counted the objects", func() bool {
+	waittest.Until(t, "the collector has counted the objects", func() bool {
 		quota, err := quotas.Get(t.Context(), "widgets", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -37,7 +37,7 @@ func TestUnusedDefinition(t *testing.T) {
 	if err := shared.CoreV1().Namespaces().Delete(t.Context(), tr.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the namespace is gone", func() bool {
+	waittest.Until(t, "the namespace is gone", func() bool {
 		_, err := shared.CoreV1().Namespaces().Get(t.Context(), tr.namespace, metav1.GetOptions{})
 		return notFound(t, err)
 	})

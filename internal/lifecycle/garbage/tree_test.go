@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // rootCAName is a ConfigMap that the controllers keep in every namespace. The tests do
@@ -127,7 +127,7 @@ func (tr tree) wait(t testing.TB, want string) {
 			t.Logf("got %q, want %q", got, want)
 		}
 	}()
-	servertest.Eventually(t, "tree", func() bool {
+	waittest.Until(t, "tree", func() bool {
 		got = tr.state(t)
 		return got == want
 	})

@@ -15,6 +15,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestUnreadableKind deletes owners while the conversion webhook of one kind is down, after a
@@ -67,14 +68,14 @@ func TestUnreadableKind(t *testing.T) {
 	// The orphaned owner waits for its widget, which cannot be written.
 	tr.wait(t, "-foreground -orphaned child-of-orphaned")
 	other.wait(t, "")
-	servertest.Eventually(t, "a namespace without objects of the kind is gone", func() bool {
+	waittest.Until(t, "a namespace without objects of the kind is gone", func() bool {
 		_, err := c.CoreV1().Namespaces().Get(t.Context(), "empty", metav1.GetOptions{})
 		return notFound(t, err)
 	})
 
 	widgets.setConversion(t, "{strategy: None, webhook: null}")
 	tr.wait(t, "child-of-orphaned")
-	servertest.Eventually(t, "the widgets are collected", func() bool {
+	waittest.Until(t, "the widgets are collected", func() bool {
 		list, err := widgets.Namespace("shop").List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			return false
@@ -101,7 +102,7 @@ func TestNamespaceWithUnreadableKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr.wait(t, "")
-	servertest.Eventually(t, "the condition names the kind", func() bool {
+	waittest.Until(t, "the condition names the kind", func() bool {
 		ns, err := shared.CoreV1().Namespaces().Get(t.Context(), tr.namespace, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -115,7 +116,7 @@ func TestNamespaceWithUnreadableKind(t *testing.T) {
 		return false
 	})
 	widgets.setConversion(t, "{strategy: None, webhook: null}")
-	servertest.Eventually(t, "the namespace is gone", func() bool {
+	waittest.Until(t, "the namespace is gone", func() bool {
 		_, err := shared.CoreV1().Namespaces().Get(t.Context(), tr.namespace, metav1.GetOptions{})
 		return notFound(t, err)
 	})

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestDependentsKeepTheirFields checks that the collector writes dependents in the storage
@@ -31,13 +31,13 @@ func TestDependentsKeepTheirFields(t *testing.T) {
 	widgets.create(t, namespace, "probe", metav1.OwnerReference{
 		APIVersion: "v1", Kind: "ConfigMap", Name: "probed", UID: "00000000-0000-0000-0000-000000000000",
 	})
-	servertest.Eventually(t, "the collector has seen the dependent", func() bool {
+	waittest.Until(t, "the collector has seen the dependent", func() bool {
 		_, err := objects.Get(t.Context(), "probe", metav1.GetOptions{})
 		return notFound(t, err)
 	})
 	tr.delete(t, "root", metav1.DeletePropagationOrphan)
 	var found *unstructured.Unstructured
-	servertest.Eventually(t, "the dependent has no owner", func() bool {
+	waittest.Until(t, "the dependent has no owner", func() bool {
 		var err error
 		if found, err = objects.Get(t.Context(), "dependent", metav1.GetOptions{}); err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // widgets is the custom resource Widget in a group of its own.
@@ -32,9 +32,9 @@ func (c cluster) defineWidgets(t testing.TB, group string) widgets {
 func (c cluster) defineVersions(t testing.TB, group, versions string) widgets {
 	t.Helper()
 	w := c.createDefinition(t, group, versions)
-	servertest.Eventually(t, "widgets are served", func() bool {
+	waittest.Until(t, "widgets are served", func() error {
 		_, err := w.List(t.Context(), metav1.ListOptions{})
-		return err == nil
+		return err
 	})
 	return w
 }
@@ -82,7 +82,7 @@ func (w widgets) undefine(t testing.TB) {
 	if err := w.definitions.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the definition is gone", func() bool {
+	waittest.Until(t, "the definition is gone", func() bool {
 		_, err := w.definitions.Get(t.Context(), name, metav1.GetOptions{})
 		return notFound(t, err)
 	})

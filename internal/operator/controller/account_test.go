@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // account creates a service account with the role edit and returns its clients.
@@ -38,7 +38,7 @@ func TestAuthorThatIsGone(t *testing.T) {
 	bind(t, admin, rbacv1.GroupKind, "system:serviceaccounts:"+admin.namespace, "edit")
 	admin.operator(t, "noted", "0.1.0", noted)
 	robot := admin.account(t, "robot")
-	servertest.Eventually(t, "robot may write instances", func() bool {
+	waittest.Until(t, "robot may write instances", func() bool {
 		return robot.create(t, "instances",
 			`{metadata: {name: mine}, spec: {operatorVersion: {name: noted-0.1.0}, parameters: {NOTE: mine}}}`) == nil
 	})

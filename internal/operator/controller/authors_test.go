@@ -8,7 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"holdfast.dev/holdfast/api"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // The objects that users put into parameter values, as a second YAML document.
@@ -56,7 +56,7 @@ func authorsCluster(t *testing.T) (admin, eve, ada cluster) {
 	eve, ada = admin.as("eve"), admin.as("ada")
 	admin.operator(t, "empty", "0.1.0", `plans: {deploy: {phases: []}}`)
 	for name, user := range map[string]cluster{"of-eve": eve, "of-ada": ada} {
-		servertest.Eventually(t, "the rights of the users", func() bool {
+		waittest.Until(t, "the rights of the users", func() bool {
 			return user.create(t, "instances", `{metadata: {name: `+name+`}, spec: {operatorVersion: {name: empty-0.1.0}}}`) == nil
 		})
 	}

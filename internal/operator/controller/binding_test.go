@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // replaceable is the OperatorVersion that tests delete and create again with other
@@ -49,9 +50,9 @@ func (c replacing) enter(t *testing.T, namespace string) replacing {
 	}
 	c.namespace, c.unchecked.namespace = namespace, namespace
 	// The second server learns of the namespace from its watch.
-	servertest.Eventually(t, "both servers know "+namespace, func() bool {
+	waittest.Until(t, "both servers know "+namespace, func() error {
 		_, err := c.unchecked.typed.CoreV1().ServiceAccounts(namespace).Get(t.Context(), "default", metav1.GetOptions{})
-		return err == nil
+		return err
 	})
 	return c
 }
@@ -59,7 +60,7 @@ func (c replacing) enter(t *testing.T, namespace string) replacing {
 // remove deletes an OperatorVersion although Instances may use it.
 func (c replacing) remove(t *testing.T, name string) {
 	t.Helper()
-	servertest.Eventually(t, name+" is deleted", func() bool {
+	waittest.Until(t, name+" is deleted", func() bool {
 		return c.unchecked.kudo("operatorversions").Delete(t.Context(), name, metav1.DeleteOptions{}) == nil
 	})
 }
@@ -88,7 +89,7 @@ func TestReplacedVersion(t *testing.T) {
 	var both replacing
 	both.cluster, _ = startAt(t, apiserver.Config{Etcd: stored})
 	// The first server runs the controller. The second one has none, and must not get the Lease.
-	servertest.Eventually(t, "the first server leads", func() bool {
+	waittest.Until(t, "the first server leads", func() bool {
 		lease, err := both.typed.CoordinationV1().Leases(metav1.NamespaceSystem).Get(t.Context(), servertest.ControllersLease, metav1.GetOptions{})
 		return err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") != ""
 	})
@@ -153,7 +154,7 @@ func testVersionReplacedBeforeCleanup(t *testing.T, c replacing) {
 		if err := c.kudo("instances").Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		servertest.Eventually(t, "the instance gone", func() bool {
+		waittest.Until(t, "the instance gone", func() bool {
 			_, err := c.kudo("instances").Get(t.Context(), name, metav1.GetOptions{})
 			return apierrors.IsNotFound(err)
 		})
@@ -208,7 +209,7 @@ func testValueNotPinned(t *testing.T, c replacing) {
 parameters: [{name: X, default: d, immutable: true}]
 plans: {deploy: {phases: []}}
 `)
-	servertest.Eventually(t, "an instance without values is stored", func() bool {
+	waittest.Until(t, "an instance without values is stored", func() bool {
 		return c.unchecked.create(t, "instances", `{metadata: {name: late}, spec: {operatorVersion: {name: late-0.1.0}}}`) == nil
 	})
 	if values := c.instance(t, "late").Spec.Parameters; len(values) > 0 {

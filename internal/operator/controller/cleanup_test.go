@@ -11,6 +11,7 @@ import (
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // precious is an operator that deletes a ConfigMap when it is cleaned up.
@@ -36,7 +37,7 @@ func (c cluster) precious(t *testing.T, name string) {
 
 func (c cluster) awaitGone(t *testing.T, name string) {
 	t.Helper()
-	servertest.Eventually(t, name+" is gone", func() bool {
+	waittest.Until(t, name+" is gone", func() bool {
 		_, err := c.kudo("instances").Get(t.Context(), name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
@@ -58,7 +59,7 @@ func TestCleanupRights(t *testing.T) {
 		},
 	})
 	eve := c.as("eve")
-	servertest.Eventually(t, "eve may delete instances", func() bool {
+	waittest.Until(t, "eve may delete instances", func() bool {
 		return eve.kudo("instances").Delete(t.Context(), "dry", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}) == nil
 	})
 	if maps := c.deletions(t); len(maps) != 0 {
@@ -66,7 +67,7 @@ func TestCleanupRights(t *testing.T) {
 	}
 	// The resourceVersion is that of the Instance, so recording the deleter must not change it.
 	// The controller may still write the status after the plan has ended.
-	servertest.Eventually(t, "eve deletes a version of the instance", func() bool {
+	waittest.Until(t, "eve deletes a version of the instance", func() error {
 		version := c.instance(t, "by-eve").ResourceVersion
 		err := eve.kudo("instances").Delete(t.Context(), "by-eve", metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{ResourceVersion: &version},
@@ -74,7 +75,7 @@ func TestCleanupRights(t *testing.T) {
 		if err != nil && !apierrors.IsConflict(err) {
 			t.Fatal(err)
 		}
-		return err == nil
+		return err
 	})
 	c.awaitGone(t, "by-eve")
 	if c.get(t, "configmaps", "by-eve-precious") == nil {
@@ -116,7 +117,7 @@ func TestCleanupRights(t *testing.T) {
 			t.Errorf("%s: the cleanup had more rights than eve, who deleted all instances", name)
 		}
 	}
-	servertest.Eventually(t, "the records are deleted", func() bool { return len(c.deletions(t)) == 0 })
+	waittest.Until(t, "the records are deleted", func() bool { return len(c.deletions(t)) == 0 })
 }
 
 // deletions returns the records of deleters.

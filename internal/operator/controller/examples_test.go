@@ -8,8 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"holdfast.dev/holdfast/api"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/operator/pack"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // load creates the OperatorVersion of an example, and its Operator if it does not exist. It
@@ -134,7 +134,7 @@ func TestZooKeeper(t *testing.T) {
 	if diff := cmp.Diff(want, c.instance(t, "zk").Spec.Parameters); diff != "" {
 		t.Errorf("rolled back (-want +got):\n%s", diff)
 	}
-	servertest.Eventually(t, "the volume for backups pruned", func() bool {
+	waittest.Until(t, "the volume for backups pruned", func() bool {
 		return c.get(t, "persistentvolumeclaims", "zk-backup") == nil
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"holdfast.dev/holdfast/api"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/operator/controller"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestPermanent checks which errors of a request end a plan. The plan retries after all others.
@@ -74,7 +74,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: a, tasks: [a]}]}]}}
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the quota in force", func() bool {
+	waittest.Until(t, "the quota in force", func() bool {
 		_, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(t.Context(),
 			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return apierrors.IsForbidden(err)
@@ -101,7 +101,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: a, tasks: [a]}]}]}}
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the webhook in force", func() bool {
+	waittest.Until(t, "the webhook in force", func() bool {
 		_, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(t.Context(),
 			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return apierrors.IsInternalError(err)

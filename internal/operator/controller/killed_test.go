@@ -18,6 +18,7 @@ import (
 	"holdfast.dev/holdfast/internal/operator/authorship"
 	"holdfast.dev/holdfast/internal/operator/controller"
 	"holdfast.dev/holdfast/internal/operator/deletion"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // fragile is an operator with a plan that applies and deletes several objects.
@@ -107,7 +108,7 @@ func testKilled(t *testing.T, c cluster) {
 		c.keep(t, name+"-old", name)
 		k := &killer{left: writes, created: map[string]int{}}
 		ended := c.control(t, k)
-		servertest.Eventually(t, "the controller killed, or the plan ended", func() bool {
+		waittest.Until(t, "the controller killed, or the plan ended", func() bool {
 			select {
 			case <-ended:
 				return true

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/api"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // undeletable registers a webhook that fails, so that the ConfigMaps of an Instance cannot
@@ -46,7 +46,7 @@ func (c cluster) undeletable(t *testing.T, instance string) (attempts func() int
 	if _, err := webhooks.Create(t.Context(), configuration, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the webhook is called", func() bool {
+	waittest.Until(t, "the webhook is called", func() bool {
 		dryRun := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
 		return c.resource("configmaps").Delete(t.Context(), instance+"-extra", dryRun) != nil
 	})
@@ -79,7 +79,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: all, tasks: [all]}]}]}}
 	}
 	set("no")
 	c.awaitMessage(t, "stuck", "no longer part of operator version stuck-0.1.0: ConfigMap stuck-extra: ")
-	servertest.Eventually(t, "several attempts", func() bool { return attempts() >= 4 })
+	waittest.Until(t, "several attempts", func() bool { return attempts() >= 4 })
 	set("yes")
 	// The new run renders the first object again and cannot prune the second one.
 	c.awaitMessage(t, "stuck", "no longer part of operator version stuck-0.1.0: ConfigMap stuck-plain: ")

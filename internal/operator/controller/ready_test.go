@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/api"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/operator/controller"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // object decodes an object. Whole numbers become int64, as in a client.
@@ -226,7 +226,7 @@ plans:
 `)
 	report := func(name, condition string) {
 		t.Helper()
-		servertest.Eventually(t, "status of the job", func() bool {
+		waittest.Until(t, "status of the job", func() bool {
 			job := c.get(t, "batch/jobs", name)
 			if job == nil {
 				return false

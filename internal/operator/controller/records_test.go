@@ -13,6 +13,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/operator/authorship"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // plain is an operator that applies a ConfigMap with its parameter SIZE.
@@ -52,7 +53,7 @@ func TestForgedRecords(t *testing.T) {
 		instance.ObjectMeta = metav1.ObjectMeta{Name: name, Annotations: instance.Annotations}
 		instance.Status = api.InstanceStatus{}
 		instance.Spec.PlanExecution = api.PlanExecution{PlanName: "deploy", UID: genuine.Status.PlanStatus["deploy"].UID}
-		servertest.Eventually(t, name+" is created", func() bool { return eve.create(t, "instances", instance) == nil })
+		waittest.Until(t, name+" is created", func() bool { return eve.create(t, "instances", instance) == nil })
 	}
 	// The same run with another value, and a new Instance in place of the genuine one.
 	if err := eve.change(t, "genuine", func(i *api.Instance) {
@@ -72,7 +73,7 @@ func TestForgedRecords(t *testing.T) {
 			t.Errorf("%s: the plan ran", name)
 		}
 	}
-	servertest.Eventually(t, "the genuine run ended", func() bool { return c.instance(t, "genuine").Spec.PlanExecution.PlanName == "" })
+	waittest.Until(t, "the genuine run ended", func() bool { return c.instance(t, "genuine").Spec.PlanExecution.PlanName == "" })
 	if size, _, _ := unstructured.NestedString(c.get(t, "configmaps", "genuine").Object, "data", "size"); size != "2" {
 		t.Errorf("the plan ran with size %s", size)
 	}

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // requested is a request that a webhook counts.
@@ -76,7 +77,7 @@ func (c cluster) countWrites(t *testing.T) *counter {
 		t.Fatal(err)
 	}
 	dryRun := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
-	servertest.Eventually(t, "the webhook is called", func() bool {
+	waittest.Until(t, "the webhook is called", func() bool {
 		probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
 		if _, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(t.Context(), probe, dryRun); err != nil {
 			t.Fatal(err)
@@ -112,7 +113,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: all, tasks: [all]}]}]}}
 	eve.awaitMessage(t, "mine", "it is not ready")
 	before := counted.of(requested{"eve", "mine-note", true})
 	admin.set(t, "mine", map[string]string{"SIZE": "2"})
-	servertest.Eventually(t, "the objects are applied several times", func() bool {
+	waittest.Until(t, "the objects are applied several times", func() bool {
 		return counted.of(requested{"holdfast-admin", "mine-note", false}) >= 3
 	})
 	note, size := counted.of(requested{"eve", "mine-note", true})-before, counted.of(requested{"eve", "mine-size", true})

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/api"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // greedy is an operator that binds user rob to cluster-admin.
@@ -40,7 +40,7 @@ func TestRights(t *testing.T) {
 	c.operator(t, "greedy", "0.1.0", greedy)
 	bind(t, c, rbacv1.UserKind, "rob", "edit")
 	rob := c.as("rob")
-	servertest.Eventually(t, "rob may write instances", func() bool {
+	waittest.Until(t, "rob may write instances", func() bool {
 		return rob.create(t, "instances", `{metadata: {name: mine, annotations: {
 			holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}'}},
 			spec: {operatorVersion: {name: greedy-0.1.0}}}`) == nil
@@ -71,7 +71,7 @@ func TestRights(t *testing.T) {
 	if err := c.kudo("instances").Delete(t.Context(), "mine", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the namespaced objects gone", func() bool { return c.get(t, "configmaps", "mine-settings") == nil })
+	waittest.Until(t, "the namespaced objects gone", func() bool { return c.get(t, "configmaps", "mine-settings") == nil })
 	if c.get(t, "rbac.authorization.k8s.io/clusterrolebindings", "mine-power") == nil {
 		t.Error("the cluster-scoped object is gone")
 	}
@@ -110,7 +110,7 @@ func TestEscalation(t *testing.T) {
 	c.operator(t, "granting", "0.1.0", granting)
 	bind(t, c, rbacv1.UserKind, "ada", "admin")
 	ada := c.as("ada")
-	servertest.Eventually(t, "ada may write instances", func() bool {
+	waittest.Until(t, "ada may write instances", func() bool {
 		return ada.create(t, "instances",
 			`{metadata: {name: mine}, spec: {operatorVersion: {name: granting-0.1.0}, parameters: {VERB: "*"}}}`) == nil
 	})
@@ -146,7 +146,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: a, tasks: [a]}]}]}}
 `)
 	bind(t, c, rbacv1.GroupKind, "writers", "edit")
 	gil := c.as("gil", "writers")
-	servertest.Eventually(t, "gil may write instances", func() bool {
+	waittest.Until(t, "gil may write instances", func() bool {
 		return gil.create(t, "instances", `{metadata: {name: mine}, spec: {operatorVersion: {name: plain-0.1.0}}}`) == nil
 	})
 	c.awaitComplete(t, "mine")

@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // shared is the client config of the administrator of the server that most tests share.
@@ -164,12 +166,15 @@ func (c cluster) change(t *testing.T, name string, change func(*api.Instance)) e
 func (c cluster) awaitEnd(t *testing.T, name string) metav1.Condition {
 	t.Helper()
 	var ready metav1.Condition
-	servertest.Eventually(t, "plan of "+name+" ended", func() bool {
+	waittest.Until(t, "the plan of "+name+" has ended", func() error {
 		instance := c.instance(t, name)
 		for _, condition := range instance.Status.Conditions {
 			ready = condition
 		}
-		return instance.Spec.PlanExecution.PlanName == "" && api.State(ready.Reason).Ended()
+		if plan := instance.Spec.PlanExecution.PlanName; plan != "" || !api.State(ready.Reason).Ended() {
+			return fmt.Errorf("plan %q, %s: %s", plan, ready.Reason, ready.Message)
+		}
+		return nil
 	})
 	return ready
 }
@@ -186,13 +191,14 @@ func (c cluster) awaitComplete(t *testing.T, name string) {
 // awaitMessage waits until a condition of an Instance contains a message.
 func (c cluster) awaitMessage(t *testing.T, name, message string) {
 	t.Helper()
-	servertest.Eventually(t, name+" says "+message, func() bool {
-		for _, condition := range c.instance(t, name).Status.Conditions {
+	waittest.Until(t, name+" says "+message, func() error {
+		conditions := c.instance(t, name).Status.Conditions
+		for _, condition := range conditions {
 			if strings.Contains(condition.Message, message) {
-				return true
+				return nil
 			}
 		}
-		return false
+		return fmt.Errorf("conditions %v", conditions)
 	})
 }
 
@@ -242,5 +248,5 @@ func (c cluster) keep(t *testing.T, name, instance string) {
 // awaitObject waits until an object exists.
 func (c cluster) awaitObject(t *testing.T, resource, name string) {
 	t.Helper()
-	servertest.Eventually(t, resource+" "+name, func() bool { return c.get(t, resource, name) != nil })
+	waittest.Until(t, resource+" "+name, func() bool { return c.get(t, resource, name) != nil })
 }

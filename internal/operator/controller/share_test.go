@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/api"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const sharing = `
@@ -114,7 +114,7 @@ func TestSharedObjects(t *testing.T) {
 	if err := c.kudo("instances").Delete(t.Context(), "sharing-a", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the instance deleted", func() bool {
+	waittest.Until(t, "the instance deleted", func() bool {
 		_, err := c.kudo("instances").Get(t.Context(), "sharing-a", metav1.GetOptions{})
 		return err != nil
 	})
@@ -127,9 +127,9 @@ func TestSharedObjects(t *testing.T) {
 	widget := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "shared.example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "w"},
 	}}
-	servertest.Eventually(t, "a widget", func() bool {
+	waittest.Until(t, "a widget", func() error {
 		_, err := c.dynamic.Resource(widgets).Namespace(c.namespace).Create(t.Context(), widget, metav1.CreateOptions{})
-		return err == nil
+		return err
 	})
 	defined := func() bool {
 		_, err := c.dynamic.Resource(definitionKind).Get(t.Context(), "widgets.shared.example.com", metav1.GetOptions{})
@@ -143,7 +143,7 @@ func TestSharedObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	set("sharing-c", "ROLE", "false")
-	servertest.Eventually(t, "the definition pruned", func() bool { return !defined() })
+	waittest.Until(t, "the definition pruned", func() bool { return !defined() })
 	if _, err := c.dynamic.Resource(clusterRoles).Get(t.Context(), "shared-reader", metav1.GetOptions{}); err == nil {
 		t.Error("the object that the last instance deletes exists")
 	}

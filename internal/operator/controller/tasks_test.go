@@ -12,8 +12,8 @@ import (
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/apiserver"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/lifecycle"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestTasks checks the outcome of each kind of task. It also checks that the step before is
@@ -122,7 +122,7 @@ plans:
   other: {phases: [{name: main, steps: [{name: first, tasks: [first]}]}]}
 `)
 			c.install(t, name, name+"-0.1.0", nil)
-			servertest.Eventually(t, name+" is "+string(test.state), func() bool {
+			waittest.Until(t, name+" is "+string(test.state), func() bool {
 				return c.instance(t, name).Status.PlanStatus["deploy"].Status == test.state
 			})
 			c.awaitMessage(t, name, test.message)
@@ -188,7 +188,7 @@ func testEvents(t *testing.T, c cluster) {
 		"Warning UnknownFields: ConfigMap unknown-field: v1 ConfigMap has no such fields, they are left out: metadata.color, spec",
 		"Normal PlanFinished: Execution of plan deploy finished with status COMPLETE",
 	}
-	servertest.Eventually(t, "the events of "+name, func() bool {
+	waittest.Until(t, "the events of "+name, func() bool {
 		list, err := c.typed.CoreV1().Events(c.namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
 		if err != nil {
 			t.Fatal(err)
@@ -228,7 +228,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: web, tasks: [web]}, {name:
 func (c cluster) reportDeployment(t *testing.T, observed int64, replicas int32) {
 	t.Helper()
 	deployments := c.typed.AppsV1().Deployments(c.namespace)
-	servertest.Eventually(t, "status of the deployment", func() bool {
+	waittest.Until(t, "status of the deployment", func() error {
 		web, err := deployments.Get(t.Context(), "web", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -237,7 +237,7 @@ func (c cluster) reportDeployment(t *testing.T, observed int64, replicas int32) 
 		web.Status.Replicas, web.Status.UpdatedReplicas = 1, replicas
 		web.Status.ReadyReplicas, web.Status.AvailableReplicas = replicas, replicas
 		_, err = deployments.UpdateStatus(t.Context(), web, metav1.UpdateOptions{})
-		return err == nil
+		return err
 	})
 }
 
@@ -314,5 +314,5 @@ plans: {deploy: {phases: [{name: main, steps: [{name: child, tasks: [child]}]}]}
 	if err := c.kudo("instances").Delete(t.Context(), "top", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the dependency deleted", func() bool { return c.get(t, "configmaps", "top-child") == nil })
+	waittest.Until(t, "the dependency deleted", func() bool { return c.get(t, "configmaps", "top-child") == nil })
 }

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/api"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // keys is an operator with a plan of ten steps, each with a template that generates keys for many
@@ -46,7 +46,7 @@ plans: {deploy: {strategy: serial, phases: [{name: main, strategy: serial, steps
 	for i := range 4 {
 		busy.install(t, fmt.Sprintf("keys-%d", i), "keys-1.0.0", nil)
 	}
-	servertest.Eventually(t, "keys are generated", generatesKeys)
+	waittest.Until(t, "keys are generated", generatesKeys)
 	other.install(t, "plain", "plain-1.0.0", nil)
 	other.awaitComplete(t, "plain")
 	for i := range 4 {
@@ -63,7 +63,7 @@ plans: {deploy: {strategy: serial, phases: [{name: main, strategy: serial, steps
 			t.Fatal(err)
 		}
 	}
-	servertest.Eventually(t, "no keys are generated", func() bool { return !generatesKeys() })
+	waittest.Until(t, "no keys are generated", func() bool { return !generatesKeys() })
 }
 
 // generatesKeys reports whether a goroutine of this process generates a key of RSA.

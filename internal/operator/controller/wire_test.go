@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/api"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // wired is an OperatorVersion as KUDO writes it: the type of a parameter is its value-type, a
@@ -46,7 +46,7 @@ func TestWire(t *testing.T) {
 	// The second user is the manager on other clusters. On our own server it is any user.
 	for _, name := range []string{"eve", "system:serviceaccount:kudo-system:kudo-manager"} {
 		bind(t, c, rbacv1.UserKind, name, "edit")
-		servertest.Eventually(t, name+" may write instances", func() bool {
+		waittest.Until(t, name+" may write instances", func() bool {
 			err := c.as(name).create(t, "instances", instance)
 			if err == nil {
 				t.Fatalf("%s uses an operator version that it may not get", name)

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/internal/access"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/othercluster/guard"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestAuthority checks that a guard replaces an authority that expires soon, and that the API server reaches it all the
@@ -34,11 +34,11 @@ spec: {resources: [widgets.example.com], rules: [immutable spec.size]}
 		tries++
 		return f.patch(widgets, "w", fmt.Sprintf(`{spec: {size: s%d}}`, tries))
 	}
-	servertest.Eventually(t, "the guard is asked", func() bool { return change() != "ok" })
+	waittest.Until(t, "the guard is asked", func() bool { return change() != "ok" })
 	first := f.servedCertificate()
 	expiring := f.expiringAuthority()
 	overlapped := false
-	servertest.Eventually(t, "the authority is replaced", func() bool {
+	waittest.Until(t, "the authority is replaced", func() bool {
 		if got := change(); !strings.HasPrefix(got, "BadRequest: ") {
 			t.Fatal(got)
 		}

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // asks waits until the API server asks the guard about a resource: a dry run of a merge patch that a rule forbids is refused, or has
@@ -17,7 +17,7 @@ func (f *fixture) asks(resource, name, patch string, subresources ...string) {
 		f.Fatal(err)
 	}
 	dryRun := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
-	servertest.Eventually(f.T, "the guard is asked about "+resource, func() bool {
+	waittest.Until(f.T, "the guard is asked about "+resource, func() bool {
 		f.warnings.texts = nil
 		_, err := f.of(resource).Patch(f.Context(), name, types.MergePatchType, data, dryRun, subresources...)
 		return err != nil || len(f.warnings.texts) > 0

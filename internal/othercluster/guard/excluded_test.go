@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestNeverGuarded checks that a policy cannot match what a cluster needs to run, and that a guard that does not answer stops
@@ -39,7 +39,7 @@ spec: {resources: [configmaps, `+strings.Join(excluded, ", ")+`], rules: [immuta
 		problems = append(problems, resource+": this resource is never guarded")
 	}
 	f.wantStatus("everything", "False", problems...)
-	servertest.Eventually(t, "the guard is asked", func() bool { return f.patch("default/configmaps", "c", `{data: {b: y}}`) != "ok" })
+	waittest.Until(t, "the guard is asked", func() bool { return f.patch("default/configmaps", "c", `{data: {b: y}}`) != "ok" })
 	f.stop()
 	if got := f.patch("default/configmaps", "c", `{data: {c: z}}`); !strings.HasPrefix(got, "InternalError: ") {
 		t.Errorf("a guarded object: %s", got)

@@ -23,6 +23,7 @@ import (
 	"holdfast.dev/holdfast/internal/othercluster/guard"
 	"holdfast.dev/holdfast/internal/othercluster/guard/setup"
 	"holdfast.dev/holdfast/internal/othercluster/installation"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // fixture is a server with a guard.
@@ -91,9 +92,9 @@ func (f *fixture) install() {
 		f.Fatal(err)
 	}
 	// A guard ends if the server does not serve the kind of policies yet.
-	servertest.Eventually(f.T, "policies are served", func() bool {
+	waittest.Until(f.T, "policies are served", func() error {
 		_, err := f.of(policies).List(f.Context(), metav1.ListOptions{})
-		return err == nil
+		return err
 	})
 }
 
@@ -132,12 +133,12 @@ func (f *fixture) create(resource, text string) {
 	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
 		f.Fatal(err)
 	}
-	servertest.Eventually(f.T, "POST "+resource, func() bool {
+	waittest.Until(f.T, "POST "+resource, func() error {
 		_, err := f.of(resource).Create(f.Context(), obj, metav1.CreateOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			f.Fatal(err)
 		}
-		return err == nil
+		return err
 	})
 }
 
@@ -177,7 +178,7 @@ func outcome(err error) string {
 // guarded waits until the webhook configuration has a resource.
 func (f *fixture) guarded(resource string) {
 	f.Helper()
-	servertest.Eventually(f.T, resource+" is guarded", func() bool {
+	waittest.Until(f.T, resource+" is guarded", func() bool {
 		found, err := f.of("validatingwebhookconfigurations.v1.admissionregistration.k8s.io").Get(f.Context(), guard.Name, metav1.GetOptions{})
 		if err != nil {
 			return false

@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/othercluster/guard/setup"
 	"holdfast.dev/holdfast/internal/othercluster/installation"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // widgetsDefinition is a definition with a scale and a status.
@@ -133,7 +133,7 @@ spec: {mode: warn, resources: [configmaps], rules: [addition-only data]}
 // wantStatus waits for the condition of a policy.
 func (f *fixture) wantStatus(policy, status string, messages ...string) {
 	f.Helper()
-	servertest.Eventually(f.T, "status of policy "+policy, func() bool {
+	waittest.Until(f.T, "status of policy "+policy, func() bool {
 		found, err := f.of(policies).Get(f.Context(), policy, metav1.GetOptions{})
 		if err != nil {
 			f.Fatal(err)
@@ -172,5 +172,5 @@ func (f *fixture) uninstalled() {
 	if got := strings.Join(deleted, " "); !strings.HasPrefix(got, want) || strings.Contains(got, "CustomResourceDefinition") {
 		f.Errorf("deleted %s", got)
 	}
-	servertest.Eventually(f.T, "the guard is not asked", func() bool { return f.patch(widgets, "w", `{spec: {size: big}}`) == "ok" })
+	waittest.Until(f.T, "the guard is not asked", func() bool { return f.patch(widgets, "w", `{spec: {size: big}}`) == "ok" })
 }

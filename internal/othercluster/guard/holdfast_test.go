@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"holdfast.dev/holdfast/internal/apiserver"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/othercluster/guard"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestOnHoldfast runs a guard for our own server, which enforces the annotations of definitions itself and keeps the fields that
@@ -37,7 +37,7 @@ spec: {resources: [boats.example.com], rules: ["v2: immutable spec.rigging", "v2
 `)
 	f.create(v2, `{apiVersion: example.com/v2, kind: Boat, metadata: {name: probe}, spec: {keel: k0}}`)
 	tries := 0
-	servertest.Eventually(t, "the policy is in force", func() bool {
+	waittest.Until(t, "the policy is in force", func() bool {
 		tries++
 		return f.patch(v2, "probe", fmt.Sprintf(`{spec: {keel: k%d}}`, tries)) != "ok"
 	})

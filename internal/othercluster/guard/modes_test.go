@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestModes checks that a rule has the mode of its policy or its own, and that Events about the policy name the rules.
@@ -57,7 +57,7 @@ spec:
 	}
 	f.wantStatus("mixed", "False", "widgets.example.com: ", "configmaps: ")
 	var events []string
-	servertest.Eventually(t, "Events about the policy", func() bool {
+	waittest.Until(t, "Events about the policy", func() bool {
 		events = f.eventsAbout("mixed")
 		return slices.Contains(events, "2 Warned: warned about an update of widgets.example.com default/w: immutable spec.note") &&
 			slices.Contains(events, "1 Warned: warned about an update of configmaps default/c: immutable immutable")

@@ -18,6 +18,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/othercluster/guard"
+	"holdfast.dev/holdfast/internal/waittest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -158,7 +159,7 @@ var writtenAt = regexp.MustCompile(` at [0-9-]+T[0-9:]+Z`)
 func (f *fixture) asked() {
 	f.Helper()
 	probe := ownedWrite{object: "config", manager: "kubectl-patch", media: types.MergePatchType, body: `{data: {a: "9"}}`}
-	servertest.Eventually(f.T, "the guard is asked", func() bool { return f.sendOwned(probe) != "ok" })
+	waittest.Until(f.T, "the guard is asked", func() bool { return f.sendOwned(probe) != "ok" })
 }
 
 // TestOwnership sends the same writes to our server, and to a server that judges no ownership, with a guard. The answers
@@ -187,7 +188,7 @@ func TestOwnership(t *testing.T) {
 	scale := ownedWrite{object: "web", manager: "kubectl-scale", media: merge, subresource: "/scale", body: `{spec: {replicas: 3}}`}
 	again := ownedWrite{object: "broken", manager: "m", media: merge, body: `{data: {a: "3"}}`}
 	for _, f := range []*fixture{ours, guarded} {
-		servertest.Eventually(t, "the writer has its rights", func() bool {
+		waittest.Until(t, "the writer has its rights", func() bool {
 			return !strings.HasPrefix(f.sendOwned(patch.as("writer")), "Forbidden") &&
 				!strings.HasPrefix(f.sendOwned(scale.as("writer")), "Forbidden")
 		})

@@ -21,8 +21,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/othercluster/guard"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // selfSigned returns the keys that cert-manager makes with a self-signed Issuer: a serving certificate that is its own authority, in
@@ -112,11 +112,11 @@ spec: {resources: [widgets.example.com], rules: [immutable spec.size]}
 		tries++
 		return f.patch(widgets, "w", fmt.Sprintf(`{spec: {size: s%d}}`, tries))
 	}
-	servertest.Eventually(f.T, "the guard is asked", func() bool { return strings.HasPrefix(change(), "BadRequest: ") })
+	waittest.Until(f.T, "the guard is asked", func() bool { return strings.HasPrefix(change(), "BadRequest: ") })
 	keys := selfSigned(f.T)
 	wanted, _ := pem.Decode(keys["tls.crt"])
 	write(keys)
-	servertest.Eventually(f.T, "the new certificate is used", func() bool {
+	waittest.Until(f.T, "the new certificate is used", func() bool {
 		if got := change(); !strings.HasPrefix(got, "BadRequest: ") {
 			f.Fatalf("a review failed: %s", got)
 		}

@@ -22,6 +22,7 @@ import (
 	"holdfast.dev/holdfast/internal/othercluster/installation"
 	"holdfast.dev/holdfast/internal/othercluster/manager"
 	"holdfast.dev/holdfast/internal/othercluster/manager/setup"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const day = 24 * time.Hour
@@ -94,14 +95,14 @@ func TestRenewal(t *testing.T) {
 	secrets := server.Client(t).CoreV1().Secrets(manager.Namespace)
 	store := func(keys map[string][]byte) {
 		t.Helper()
-		servertest.Eventually(t, "the secret has other keys", func() bool {
+		waittest.Until(t, "the secret has other keys", func() error {
 			secret, err := secrets.Get(t.Context(), manager.Secret, metav1.GetOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			secret.Data = keys
 			_, err = secrets.Update(t.Context(), secret, metav1.UpdateOptions{})
-			return err == nil
+			return err
 		})
 	}
 	keys := func(ago time.Duration) map[string][]byte {
@@ -115,7 +116,7 @@ func TestRenewal(t *testing.T) {
 	old := keys(320 * day)
 	store(old)
 	webhook, health := run(t, manager.Config{Client: server.Config(t)})
-	servertest.Eventually(t, "a certificate for another year", func() bool {
+	waittest.Until(t, "a certificate for another year", func() bool {
 		cert := served(t, webhook, old["ca.crt"])
 		return cert != nil && time.Until(cert.NotAfter) > 300*day
 	})
@@ -125,7 +126,7 @@ func TestRenewal(t *testing.T) {
 	}
 	other := keys(0)
 	store(other)
-	servertest.Eventually(t, "the other certificate", func() bool { return served(t, webhook, other["ca.crt"]) != nil })
+	waittest.Until(t, "the other certificate", func() bool { return served(t, webhook, other["ca.crt"]) != nil })
 	// Invalid keys are ignored.
 	store(map[string][]byte{"tls.crt": []byte("?"), "tls.key": []byte("?")})
 	if served(t, webhook, other["ca.crt"]) == nil {
