@@ -56,7 +56,7 @@ func TestPodDeleted(t *testing.T) {
 			// A second pod uses the same objects; they must stay when the first pod goes.
 			c.apply(t, pod("stays", "n1", bothVolumes))
 			a.waitForFile(c, t, "stays", "key/password", "hunter2")
-			dir, uid := a.path(c, t, "web", "../.."), c.uid(t, "web")
+			dir, uid := a.path(c, t, "web", ".."), c.uid(t, "web")
 			c.registered(t, a)
 			c.deletePod(t, "web")
 			c.waitForDeletion(t, "web")
@@ -119,7 +119,7 @@ func TestFinishedPod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := a.path(c, t, "web", "../..")
+	dir := a.path(c, t, "web", "..")
 	waittest.Until(t, "the agent has seen the end of the pod", func() bool {
 		saved, err := filepath.Glob(filepath.Join(a.root, "state/pods/*.json"))
 		if err != nil || len(saved) != 1 {
@@ -175,7 +175,7 @@ func TestPodDeletedWhileStopped(t *testing.T) {
 	c.apply(t, pod("web", "n1", bothVolumes))
 	a.waitForFile(c, t, "web", "key/password", "hunter2")
 	c.waitForCondition(t, "web", "True", "")
-	before := a.path(c, t, "web", "../..")
+	before := a.path(c, t, "web", "..")
 	a.stop(t)
 	orphan := filepath.Join(a.root, "pods", "orphan", "volumes", "v")
 	if err := os.MkdirAll(orphan, 0o755); err != nil {

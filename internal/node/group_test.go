@@ -69,7 +69,7 @@ func TestGroups(t *testing.T) {
 		c.waitForCondition(t, name, "True", "")
 		for file, want := range map[string]string{
 			"conf/app.conf": test.conf, "key/password": test.password, "key/token": test.token, "../../..": "0755 0",
-			"../..": fmt.Sprintf("0750 %d", test.group), "conf": "0755 0", "conf/..data": "0755 0",
+			"..": fmt.Sprintf("0750 %d", test.group), "conf": "0755 0", "conf/..data": "0755 0",
 		} {
 			if got := permissions(t, a.path(c, t, name, file)); got != want {
 				t.Errorf("%s: %s: %s, want %s", name, file, got, want)
@@ -86,7 +86,7 @@ func TestGroups(t *testing.T) {
 	a.stop(t)
 	a = c.startAgentAs(t, credential, node.Config{Name: "n1", Root: root, FilesGroup: "4245"})
 	waittest.Until(t, "the files have the new group", func() bool {
-		return permissions(t, a.path(c, t, "flag", "conf/app.conf")) == "0644 4245" && permissions(t, a.path(c, t, "flag", "../..")) == "0750 4245"
+		return permissions(t, a.path(c, t, "flag", "conf/app.conf")) == "0644 4245" && permissions(t, a.path(c, t, "flag", "..")) == "0750 4245"
 	})
 }
 
@@ -124,7 +124,7 @@ func TestNameLinks(t *testing.T) {
 	a := c.startAgentAs(t, credential, node.Config{Name: "n1"})
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: first}}]`))
 	c.waitForCondition(t, "web", "True", "")
-	before := a.path(c, t, "web", "../..")
+	before := a.path(c, t, "web", "..")
 	a.stop(t)
 	c.deletePodNow(t, "web")
 	c.apply(t, pod("web", "n1", `[{name: conf, configMap: {name: second}}]`))

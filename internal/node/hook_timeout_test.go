@@ -79,7 +79,7 @@ func TestHangingHooks(t *testing.T) {
 	}
 
 	// The agent ends the hooks of a deleted pod, and the pod itself.
-	dirs := a.path(c, t, "checked-0", "../..")
+	dirs := a.path(c, t, "checked-0", "..")
 	c.registered(t, a)
 	c.deletePod(t, "checked-0")
 	c.waitForDeletion(t, "checked-0")

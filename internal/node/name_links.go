@@ -36,7 +36,7 @@ func (l *nameLinks) set(owner VolumeOwner, volume string) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	target := filepath.Join("../..", "../..", "../..", "pods", string(owner.UID), "volumes", volume)
+	target := filepath.Join("..", "..", "..", "pods", string(owner.UID), "volumes", volume)
 	dir := filepath.Join(l.dir, owner.Name.Namespace, owner.Name.Name)
 	link := filepath.Join(dir, volume)
 	if current, err := os.Readlink(link); err == nil && current == target {

@@ -187,7 +187,7 @@ func TestFullRoot(t *testing.T) {
 	if expires := a.gauge(t, "holdfast_node_certificate_expiration_timestamp_seconds"); expires < float64(time.Now().Unix()) {
 		t.Errorf("the certificate expires at %v", expires)
 	}
-	gone := a.path(c, t, "web", "../..")
+	gone := a.path(c, t, "web", "..")
 	stop()
 	c.deletePodNow(t, "web")
 	if err := os.WriteFile(filepath.Join(root, "filler"), make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
@@ -210,7 +210,7 @@ func TestRootOfAnotherNode(t *testing.T) {
 	a := c.startAgent(t, node.Config{Name: "n1"})
 	c.apply(t, pod("web", "n1", bothVolumes))
 	c.waitForCondition(t, "web", "True", "")
-	gone := a.path(c, t, "web", "../..")
+	gone := a.path(c, t, "web", "..")
 	a.stop(t)
 	other, err := node.New(node.Config{Client: c.admin, Name: "n2", Root: a.root})
 	if err != nil {

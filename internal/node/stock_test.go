@@ -96,7 +96,7 @@ func testStockServer(t *testing.T, stock stockServer) {
 	if got := a.requests.count("metadata.name%3Dapp"); got != 0 {
 		t.Errorf("the immutable object was watched %d times", got)
 	}
-	dir := a.path(c, t, "web", "../..")
+	dir := a.path(c, t, "web", "..")
 	c.registered(t, a)
 	c.deletePod(t, "web")
 	c.waitForDeletion(t, "web")

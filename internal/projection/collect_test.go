@@ -67,17 +67,17 @@ func TestCollect(t *testing.T) {
 		},
 		"path outside of the volume": {
 			volume:  `configMap: {name: app, items: [{key: a.conf, path: ../x}]}`,
-			wantErr: `path "../x": must not contain "../.."`,
+			wantErr: `path "../x": must not contain ".."`,
 		},
 		"path that leaves the volume in the middle": {
 			volume:  `configMap: {name: app, items: [{key: a.conf, path: x/../../y}]}`,
-			wantErr: `path "x/../../y": must not contain "../.."`,
+			wantErr: `path "x/../../y": must not contain ".."`,
 		},
 		"absolute path": {
 			volume:  `configMap: {name: app, items: [{key: a.conf, path: /etc/x}]}`,
 			wantErr: `path "/etc/x": must be relative`,
 		},
-		"key with a name of the layout": {volume: `configMap: {name: bad}`, wantErr: `path "..data": must not start with "../.."`},
+		"key with a name of the layout": {volume: `configMap: {name: bad}`, wantErr: `path "..data": must not start with ".."`},
 		"file and directory": {
 			volume:  `configMap: {name: app, items: [{key: a.conf, path: x}, {key: b.conf, path: x/y}]}`,
 			wantErr: `path "x/y": "x" is a file`,
@@ -188,7 +188,7 @@ func TestReferences(t *testing.T) {
 func TestCheckPath(t *testing.T) {
 	tests := map[string]bool{
 		"a": true, "a/b": true, "..a/b": false, "a/..b": true, ".hidden": true, "a b": true, "ä": true,
-		"": false, "/a": false, "../..": false, "a/..": false, "../a": false, "./a": false,
+		"": false, "/a": false, "..": false, "a/..": false, "../a": false, "./a": false,
 		"a//b": false, "a/": false, ".": false, "a/./b": false, "a\x00b": false,
 		strings.Repeat("a", 255): true, strings.Repeat("a", 256): false, strings.Repeat("a/", 2048) + "a": false,
 	}

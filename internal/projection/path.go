@@ -14,7 +14,7 @@ const (
 )
 
 // CheckPath returns an error if a file of a volume cannot have this path. A path is
-// relative to the volume, must not leave it, and must not begin with "../..", because such
+// relative to the volume, must not leave it, and must not begin with "..", because such
 // names belong to the layout.
 func CheckPath(file string) error {
 	switch {
@@ -26,8 +26,8 @@ func CheckPath(file string) error {
 		return fmt.Errorf("path %q: must be relative", file)
 	case len(file) > longestPath:
 		return fmt.Errorf("path %.40q...: longer than %d bytes", file, longestPath)
-	case strings.HasPrefix(file, "../.."):
-		return fmt.Errorf("path %q: must not start with %q", file, "../..")
+	case strings.HasPrefix(file, ".."):
+		return fmt.Errorf("path %q: must not start with %q", file, "..")
 	case path.Clean(file) != file || file == ".":
 		return fmt.Errorf("path %q: must be in its shortest form, without \".\", \"..\" and empty elements", file)
 	}
@@ -40,7 +40,7 @@ func CheckPath(file string) error {
 }
 
 // CleanPath returns the shortest form of a path in a volume: "./a//b/" is "a/b". Like the
-// kubelet, it returns an error for a path that is absolute or contains "../..". The result may
+// kubelet, it returns an error for a path that is absolute or contains "..". The result may
 // still be one that CheckPath rejects.
 func CleanPath(file string) (string, error) {
 	switch {
@@ -48,8 +48,8 @@ func CleanPath(file string) (string, error) {
 		return "", fmt.Errorf("path %q: must not be empty", file)
 	case path.IsAbs(file):
 		return "", fmt.Errorf("path %q: must be relative", file)
-	case slices.Contains(strings.Split(file, "/"), "../.."):
-		return "", fmt.Errorf("path %q: must not contain %q", file, "../..")
+	case slices.Contains(strings.Split(file, "/"), ".."):
+		return "", fmt.Errorf("path %q: must not contain %q", file, "..")
 	}
 	return path.Clean(file), nil
 }

@@ -57,7 +57,7 @@ func (w Writer) Repair(dir string) error {
 func (w Writer) setAside(dir string, names []string) error {
 	for _, name := range names {
 		for n := 1; ; n++ {
-			aside := filepath.Join(dir, fmt.Sprintf("%s.set-aside-%d", strings.TrimPrefix(name, "../.."), n))
+			aside := filepath.Join(dir, fmt.Sprintf("%s.set-aside-%d", strings.TrimPrefix(name, ".."), n))
 			if _, err := w.fs().Lstat(aside); err == nil {
 				continue
 			} else if !errors.Is(err, fs.ErrNotExist) {
@@ -163,7 +163,7 @@ func (w Writer) readLayout(dir string) (layout, error) {
 			current.hasNextLink = true
 		case name == dataLink || name == nextLink:
 			current.blocked = append(current.blocked, name)
-		case entry.IsDir() && strings.HasPrefix(name, "../..") && len(name) == len(setTime):
+		case entry.IsDir() && strings.HasPrefix(name, "..") && len(name) == len(setTime):
 			current.sets = append(current.sets, name)
 		case isLink:
 			to, err := w.fs().Readlink(filepath.Join(dir, name))

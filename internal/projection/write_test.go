@@ -196,7 +196,7 @@ func TestFailedWriteKeepsOldFiles(t *testing.T) {
 		prepare func(dir string) error
 		want    string
 	}{
-		"invalid path": {payload: map[string]string{"../y": "b"}, want: `path "../y": must not start with "../.."`},
+		"invalid path": {payload: map[string]string{"../y": "b"}, want: `path "../y": must not start with ".."`},
 		"a file in the way": {
 			payload: map[string]string{"x": "b", "y": "c"},
 			prepare: func(dir string) error { return os.WriteFile(filepath.Join(dir, "y"), nil, 0o600) },
