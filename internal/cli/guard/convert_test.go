@@ -39,7 +39,7 @@ func decode(t *testing.T, text string) map[string]any {
 
 func TestConvert(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join("..", "..", "examples", "widgets.yaml")
+	file := filepath.Join("..", "..", "..", "examples", "widgets.yaml")
 	original, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -116,7 +116,7 @@ func (c cluster) configMap(t *testing.T, name string) *corev1.ConfigMap {
 
 // testGuestbook installs the example with a bundled package and updates it.
 func testGuestbook(t *testing.T, c cluster) {
-	example := filepath.Join("..", "..", "examples", "operators", "guestbook", "0.1.0")
+	example := filepath.Join("..", "..", "..", "examples", "operators", "guestbook", "0.1.0")
 	if out := offline(t, "package", "verify", example); out != "package guestbook-1.0.0-0.1.0 is valid (warnings: 0)" {
 		t.Error(out)
 	}

@@ -41,7 +41,7 @@ type example struct {
 
 // testExamples takes the example packages through their life.
 func testExamples(t *testing.T, c cluster) {
-	root := filepath.Join("..", "..", "examples", "operators")
+	root := filepath.Join("..", "..", "..", "examples", "operators")
 	// The example has one version. The second one differs only in its number.
 	guestbook := filepath.Join(t.TempDir(), "0.2.0")
 	if err := os.CopyFS(guestbook, os.DirFS(filepath.Join(root, "guestbook", "0.1.0"))); err != nil {

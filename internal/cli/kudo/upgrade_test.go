@@ -106,7 +106,7 @@ func testRollback(t *testing.T, c cluster) {
 // testZooKeeper installs and upgrades the ZooKeeper example through all its versions.
 func testZooKeeper(t *testing.T, c cluster) {
 	version := func(number string) string {
-		return filepath.Join("..", "..", "examples", "operators", "zookeeper", number)
+		return filepath.Join("..", "..", "..", "examples", "operators", "zookeeper", number)
 	}
 	c.must(t, "install", version("0.1.0"), "--instance", "zookeeper", "-p", "CLUSTER_NAME=main")
 	c.fails(t, `upgrade refused:
