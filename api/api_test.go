@@ -13,6 +13,7 @@ import (
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 func definitions(t *testing.T) map[string]*definition.Compiled {
@@ -23,10 +24,7 @@ func definitions(t *testing.T) map[string]*definition.Compiled {
 	}
 	compiled := map[string]*definition.Compiled{}
 	for _, text := range texts {
-		crd := &definition.CustomResourceDefinition{}
-		if err := yaml.UnmarshalStrict(text, crd); err != nil {
-			t.Fatal(err)
-		}
+		crd := yamltest.Decode[definition.CustomResourceDefinition](t, text)
 		definition.SetDefaults(crd)
 		w := definition.Write{APIVersion: definition.V1}
 		w.Prepare(crd)
@@ -260,10 +258,7 @@ func TestRunningPlan(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			instance := &api.Instance{}
-			if err := yaml.UnmarshalStrict([]byte(test.instance), instance); err != nil {
-				t.Fatal(err)
-			}
+			instance := yamltest.Decode[api.Instance](t, test.instance)
 			if got := instance.RunningPlan(); got != test.want {
 				t.Errorf("running %q, want %q", got, test.want)
 			}

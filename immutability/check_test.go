@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 type update struct {
@@ -17,7 +19,7 @@ type update struct {
 func (u update) run(t *testing.T) {
 	t.Helper()
 	policy := compile(t, u.schema)
-	oldObj, newObj := decode(t, u.old), decode(t, u.new)
+	oldObj, newObj := yamltest.Map(t, u.old), yamltest.Map(t, u.new)
 	oldCopy, newCopy := runtime.DeepCopyJSON(oldObj), runtime.DeepCopyJSON(newObj)
 
 	if diff := cmp.Diff(u.want, lines(policy.Check(oldObj, newObj))); diff != "" {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // quantity returns a quantity as a decimal number, the same for all spellings.
@@ -195,11 +196,11 @@ func TestDeclare(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			oldObj, newObj := decode(t, test.old), decode(t, test.new)
+			oldObj, newObj := yamltest.Map(t, test.old), yamltest.Map(t, test.new)
 			if diff := cmp.Diff(test.want, lines(policy.Check(oldObj, newObj))); diff != "" {
 				t.Errorf("violations (-want +got):\n%s", diff)
 			}
-			if found := policy.Check(newObj, decode(t, test.new)); found != nil {
+			if found := policy.Check(newObj, yamltest.Map(t, test.new)); found != nil {
 				t.Errorf("an update that changes nothing is refused: %v", lines(found))
 			}
 		})

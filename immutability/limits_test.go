@@ -64,7 +64,7 @@ func TestCheckOfLargeAndDeepObjects(t *testing.T) {
 		"one key":          {`{x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name]}`, large(100_000), large(50_000), 50_000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			child := decodeSchema(t, test.schema)
+			child := schemaOf(t, test.schema)
 			yes := true
 			child.Immutable = &yes
 			policy, err := immutability.Compile(&schema.Schema{Properties: map[string]*schema.Schema{"x": child}})

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // lockLines returns the text of each lock: its path, its marker, "absent" if there is no value,
@@ -69,7 +70,7 @@ properties:
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, lockLines(compile(t, marked).Locks(decode(t, test.object)))); diff != "" {
+			if diff := cmp.Diff(test.want, lockLines(compile(t, marked).Locks(yamltest.Map(t, test.object)))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -86,7 +87,7 @@ func TestLocksOfRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	object := decode(t, "{spec: {containers: [{name: a, image: b, resources: {limits: {cpu: 1}}}], tolerations: [{key: x}]}}")
+	object := yamltest.Map(t, "{spec: {containers: [{name: a, image: b, resources: {limits: {cpu: 1}}}], tolerations: [{key: x}]}}")
 	want := []string{
 		"spec: immutable",
 		"spec.activeDeadlineSeconds: immutable, absent, except: it may be set or come sooner",

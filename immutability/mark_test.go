@@ -13,14 +13,14 @@ import (
 )
 
 func TestMarks(t *testing.T) {
-	v1 := decodeSchema(t, `properties: {
+	v1 := schemaOf(t, `properties: {
 		spec: {properties: {
 			size: {x-kubernetes-immutable: true},
 			"a.b c": {x-kubernetes-immutable: true},
 			labels: {additionalProperties: {x-kubernetes-immutable: true}, x-kubernetes-addition-only: true},
 			ports: {type: array, items: {properties: {"*": {x-kubernetes-immutable: true}}}},
 			old: {x-kubernetes-immutable: true}}}}`)
-	v2 := decodeSchema(t, `properties: {
+	v2 := schemaOf(t, `properties: {
 		spec: {properties: {
 			size: {x-kubernetes-immutable: true},
 			labels: {additionalProperties: {}, x-kubernetes-deletion-only: true},
@@ -55,7 +55,7 @@ func TestMarksThatCannotBeWritten(t *testing.T) {
 		`properties: {a: {items: [{}], additionalItems: {x-kubernetes-immutable: true}}}`,
 		`properties: {` + strings.Repeat("a", 400) + `: {x-kubernetes-immutable: true}}`,
 	} {
-		marks, err := immutability.Marks([]immutability.Version{{Name: "v1", Schema: decodeSchema(t, text)}})
+		marks, err := immutability.Marks([]immutability.Version{{Name: "v1", Schema: schemaOf(t, text)}})
 		if err == nil || len(marks) > 0 {
 			t.Errorf("%s: marks %v, error %v", text, marks, err)
 		}

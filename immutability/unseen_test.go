@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // A version that shows less than is stored writes sent. The markers of other versions
@@ -85,10 +86,10 @@ func TestUnseen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			policies := []*immutability.Policy{nil, compile(t, test.schema)}
-			stored, shown, sent := decode(t, test.stored), decode(t, test.shown), decode(t, test.sent)
+			stored, shown, sent := yamltest.Map(t, test.stored), yamltest.Map(t, test.shown), yamltest.Map(t, test.sent)
 			unseen := immutability.FindUnseen(policies, stored, shown)
 			before := runtime.DeepCopyJSON(sent)
-			if diff := cmp.Diff(decode(t, test.want), unseen.Restore(sent)); diff != "" {
+			if diff := cmp.Diff(yamltest.Map(t, test.want), unseen.Restore(sent)); diff != "" {
 				t.Errorf("restored (-want +got):\n%s", diff)
 			}
 			if !cmp.Equal(before, sent) {
@@ -108,9 +109,9 @@ func TestUnseenOfTwoPolicies(t *testing.T) {
 		compile(t, `{properties: {l: {items: {properties: {a: {x-kubernetes-immutable: true}, b: {}}}}}}`),
 		compile(t, `{properties: {l: {items: {properties: {a: {}, b: {x-kubernetes-immutable: true}}}}}}`),
 	}
-	stored, shown := decode(t, `{l: [{a: 1, b: 2, c: 3}]}`), decode(t, `{l: [{}]}`)
+	stored, shown := yamltest.Map(t, `{l: [{a: 1, b: 2, c: 3}]}`), yamltest.Map(t, `{l: [{}]}`)
 	got := immutability.FindUnseen(policies, stored, shown).Restore(shown)
-	if diff := cmp.Diff(decode(t, `{l: [{a: 1, b: 2}]}`), got); diff != "" {
+	if diff := cmp.Diff(yamltest.Map(t, `{l: [{a: 1, b: 2}]}`), got); diff != "" {
 		t.Errorf("restored (-want +got):\n%s", diff)
 	}
 	if unseen := immutability.FindUnseen(nil, stored, shown); unseen != nil {

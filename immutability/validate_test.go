@@ -195,7 +195,7 @@ func TestValidate(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := errorLines(immutability.Validate(decodeSchema(t, test.schema)))
+			got := errorLines(immutability.Validate(schemaOf(t, test.schema)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -230,9 +230,9 @@ func TestValidateV1beta1(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var oldSchema *schema.Schema
 			if test.old != "" {
-				oldSchema = decodeSchema(t, test.old)
+				oldSchema = schemaOf(t, test.old)
 			}
-			got := errorLines(immutability.ValidateV1beta1(oldSchema, decodeSchema(t, test.new)))
+			got := errorLines(immutability.ValidateV1beta1(oldSchema, schemaOf(t, test.new)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 func TestViolation(t *testing.T) {
@@ -18,8 +19,8 @@ func TestViolation(t *testing.T) {
 		shrink: {x-kubernetes-deletion-only: true, additionalProperties: true},
 		list: {x-kubernetes-immutable: true}}}}}`)
 	found := policy.Check(
-		decode(t, `{spec: {size: {a: 1, b: 2}, labels: {a: 1}, grow: {a: 1}, list: [1, 2]}}`),
-		decode(t, `{spec: {size: {a: 2, c: 3}, labels: {b: 1}, shrink: {a: 1}, list: [2, 1]}}`))
+		yamltest.Map(t, `{spec: {size: {a: 1, b: 2}, labels: {a: 1}, grow: {a: 1}, list: [1, 2]}}`),
+		yamltest.Map(t, `{spec: {size: {a: 2, c: 3}, labels: {b: 1}, shrink: {a: 1}, list: [2, 1]}}`))
 	const recreate = ", or create a new object"
 	want := []string{
 		`spec.grow.a|removed|1|<nil>|x-kubernetes-addition-only|properties[spec].properties[grow]|keys may be added but not ` +
@@ -55,8 +56,8 @@ func TestViolationOfDeclaration(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := policy.Check(
-		decode(t, `{spec: {resources: {requests: {storage: 2Gi}}}}`),
-		decode(t, `{spec: {resources: {requests: {storage: 1Gi}}}}`))
+		yamltest.Map(t, `{spec: {resources: {requests: {storage: 2Gi}}}}`),
+		yamltest.Map(t, `{spec: {resources: {requests: {storage: 1Gi}}}}`))
 	if len(found) != 1 {
 		t.Fatalf("got %v", lines(found))
 	}
@@ -102,8 +103,8 @@ func TestViolationRule(t *testing.T) {
 		labels: {x-kubernetes-immutable-keys: true, additionalProperties: true},
 		grow: {x-kubernetes-addition-only: true, additionalProperties: true}}}`)
 	found := policy.Check(
-		decode(t, `{size: 80, list: [1, 2], labels: {a: old}, grow: {b: old}}`),
-		decode(t, `{size: 81, list: [2, 1], labels: {a: old, c: new}, grow: {}}`))
+		yamltest.Map(t, `{size: 80, list: [1, 2], labels: {a: old}, grow: {b: old}}`),
+		yamltest.Map(t, `{size: 81, list: [2, 1], labels: {a: old, c: new}, grow: {}}`))
 	want := []string{
 		"grow.b: addition only: removed", "labels.c: immutable keys: added", "list: immutable: reordered", "size: immutable: changed",
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // A func is not equal to any value, not even to itself. If Check read the shared
@@ -38,7 +39,7 @@ func TestCheckComparesOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	const text = `{spec: {a: {b: {c: 1, d: 2}}}}`
-	if found := policy.Check(decode(t, text), decode(t, text)); len(found) > 0 || asked != 2 {
+	if found := policy.Check(yamltest.Map(t, text), yamltest.Map(t, text)); len(found) > 0 || asked != 2 {
 		t.Errorf("violations %v, and each side was asked for %d times", lines(found), asked)
 	}
 }

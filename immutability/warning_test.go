@@ -60,7 +60,7 @@ func TestWeakened(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := warnings(immutability.Weakened(decodeSchema(t, test.old), decodeSchema(t, test.new)))
+			got := warnings(immutability.Weakened(schemaOf(t, test.old), schemaOf(t, test.new)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -94,8 +94,8 @@ func TestDivergent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := warnings(immutability.Divergent([]immutability.Version{
-				{Name: "v1", Schema: decodeSchema(t, test.v1)},
-				{Name: "v2", Schema: decodeSchema(t, test.v2)},
+				{Name: "v1", Schema: schemaOf(t, test.v1)},
+				{Name: "v2", Schema: schemaOf(t, test.v2)},
 			}))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -137,7 +137,7 @@ func TestStatusTraps(t *testing.T) {
 		"no status": {`{properties: {spec: {x-kubernetes-immutable: true}}}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := warnings(immutability.StatusTraps(decodeSchema(t, test.schema)))
+			got := warnings(immutability.StatusTraps(schemaOf(t, test.schema)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -181,7 +181,7 @@ func TestPolicyEqual(t *testing.T) {
 }
 
 func TestCompileRefuses(t *testing.T) {
-	_, err := immutability.Compile(decodeSchema(t, `{properties: {a: {patternProperties: {"(": {x-kubernetes-immutable: true}}}}}`))
+	_, err := immutability.Compile(schemaOf(t, `{properties: {a: {patternProperties: {"(": {x-kubernetes-immutable: true}}}}}`))
 	const want = "properties[a].patternProperties[(]: is no regular expression: error parsing regexp: missing closing ): `(`"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)

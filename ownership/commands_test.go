@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -70,7 +71,7 @@ func TestCommands(t *testing.T) {
 // A command that changed many fields is stored with the path of their parent. It is the source of
 // a field if the managed fields have its manager for it.
 func TestManyFields(t *testing.T) {
-	live, updated := parse(t, "{metadata: {labels: {a: b}}, data: {}}"), parse(t, "{metadata: {labels: {a: c}}, data: {}}")
+	live, updated := yamltest.Map(t, "{metadata: {labels: {a: b}}, data: {}}"), yamltest.Map(t, "{metadata: {labels: {a: c}}, data: {}}")
 	for i := range 40 {
 		updated["data"].(map[string]any)[fmt.Sprintf("k%d", i)] = "v"
 	}
@@ -101,7 +102,7 @@ func TestManyFields(t *testing.T) {
 }
 
 func TestReplacement(t *testing.T) {
-	got, err := ownership.Replacement(parse(t, `
+	got, err := ownership.Replacement(yamltest.Map(t, `
 apiVersion: v1
 kind: ConfigMap
 metadata:

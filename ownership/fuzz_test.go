@@ -1,7 +1,6 @@
 package ownership_test
 
 import (
-	"encoding/json"
 	"testing"
 	"unicode/utf8"
 
@@ -9,6 +8,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -24,10 +24,7 @@ const fuzzModel = `{"type":"object","properties":{
 // FuzzJudge asserts that a judgement does not panic, that its warnings are short, and
 // that a write without changes has no findings.
 func FuzzJudge(f *testing.F) {
-	var model spec.Schema
-	if err := json.Unmarshal([]byte(fuzzModel), &model); err != nil {
-		f.Fatal(err)
-	}
+	model := *yamltest.Known[spec.Schema](f, fuzzModel)
 	models := map[string]*spec.Schema{"m": &model}
 	typ := &ownership.Type{}
 	var err error

@@ -9,31 +9,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
 )
-
-func parse(t testing.TB, text string) map[string]any {
-	t.Helper()
-	var out map[string]any
-	if utiljson.Unmarshal([]byte(text), &out) == nil {
-		return out
-	}
-	data, err := yaml.YAMLToJSON([]byte(text))
-	if err == nil {
-		err = utiljson.Unmarshal(data, &out)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
 
 // object returns a Widget with a last-applied configuration.
 func object(t testing.TB, applied, content string) map[string]any {
 	t.Helper()
-	obj := parse(t, content)
+	obj := yamltest.Map(t, content)
 	obj["apiVersion"], obj["kind"] = "example.dev/v1", "Widget"
 	meta, _ := obj["metadata"].(map[string]any)
 	if meta == nil {
@@ -136,7 +120,7 @@ func TestMalformed(t *testing.T) {
 		for _, fields := range []string{"{", "[]", `{"f:spec":1}`, `{"k:{":{}}`, `{"x":{}}`, `{"v:1":{},"i:0":{},"k:{\"a\":1}":{}}`} {
 			managers := []metav1.ManagedFieldsEntry{{Manager: "m", Operation: "Apply", FieldsV1: metav1.NewFieldsV1(fields)}}
 			ownership.Judge(ownership.Write{
-				Type: loose, Writer: person, Live: parse(t, `{spec: {a: 1}}`), New: parse(t, content), LiveManagers: managers,
+				Type: loose, Writer: person, Live: yamltest.Map(t, `{spec: {a: 1}}`), New: yamltest.Map(t, content), LiveManagers: managers,
 			}, nil)
 		}
 	})

@@ -1,13 +1,13 @@
 package ownership_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -15,12 +15,9 @@ import (
 func merging(t testing.TB) *ownership.Type {
 	t.Helper()
 	typ := &ownership.Type{Managed: ownership.Untyped()}
-	var model spec.Schema
-	if err := json.Unmarshal([]byte(`{"type":"object","properties":{"ports":{"type":"array",
+	model := *yamltest.Known[spec.Schema](t, `{"type":"object","properties":{"ports":{"type":"array",
 		"x-kubernetes-patch-strategy":"merge","x-kubernetes-patch-merge-key":"port","items":{"type":"object"}},
-		"finalizers":{"type":"array","x-kubernetes-patch-strategy":"merge","items":{"type":"string"}}}}`), &model); err != nil {
-		t.Fatal(err)
-	}
+		"finalizers":{"type":"array","x-kubernetes-patch-strategy":"merge","items":{"type":"string"}}}}`)
 	var err error
 	if typ.Applied, err = ownership.NewView(map[string]*spec.Schema{"m": &model}, "m", ownership.ClientSide); err != nil {
 		t.Fatal(err)

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -53,10 +53,7 @@ func TestTransferOfUnknownKinds(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var obj map[string]any
-			if err := yaml.Unmarshal([]byte(live), &obj); err != nil {
-				t.Fatal(err)
-			}
+			obj := yamltest.Map(t, live)
 			if test.applied != "" {
 				obj = ownership.WithLastApplied(obj, test.applied)
 			}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -52,7 +53,7 @@ func TestCoarserSchema(t *testing.T) {
 			}
 			verdict := ownership.Judge(ownership.Write{
 				Type: &ownership.Type{Applied: ownership.Untyped(), Managed: managed}, Writer: person,
-				Live: parse(t, `{spec: {sel: `+test.live+`}}`), New: parse(t, `{spec: {sel: `+test.updated+`}}`),
+				Live: yamltest.Map(t, `{spec: {sel: `+test.live+`}}`), New: yamltest.Map(t, `{spec: {sel: `+test.updated+`}}`),
 				LiveManagers: []metav1.ManagedFieldsEntry{{Manager: "ci", Operation: "Apply", FieldsV1: metav1.NewFieldsV1(test.managed)}},
 			}, nil)
 			var got []string
@@ -79,7 +80,7 @@ func TestListMapKeys(t *testing.T) {
 		}
 		verdict := ownership.Judge(ownership.Write{
 			Type: &ownership.Type{Applied: ownership.Untyped(), Managed: managed}, Writer: person,
-			Live: parse(t, `{parts: [{name: a, color: red}]}`), New: parse(t, `{parts: [{name: a, color: blue}, {name: b}]}`),
+			Live: yamltest.Map(t, `{parts: [{name: a, color: red}]}`), New: yamltest.Map(t, `{parts: [{name: a, color: blue}, {name: b}]}`),
 			LiveManagers: []metav1.ManagedFieldsEntry{
 				{Manager: "ci", Operation: "Apply", FieldsV1: metav1.NewFieldsV1(
 					`{"f:parts":{"k:{\"name\":\"a\"}":{".":{},"f:name":{},"f:color":{}}}}`)},

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -73,7 +74,7 @@ func TestManyFindings(t *testing.T) {
 		t.Errorf("apply is told (-want +got):\n%s", diff)
 	}
 	managed := ownership.Write{
-		Type: loose, Live: parse(t, `{spec: {a: 1, b: 2, c: 3, d: 4}}`), New: parse(t, `{spec: {a: 2, b: 3, c: 4, d: 5}}`), Writer: person,
+		Type: loose, Live: yamltest.Map(t, `{spec: {a: 1, b: 2, c: 3, d: 4}}`), New: yamltest.Map(t, `{spec: {a: 2, b: 3, c: 4, d: 5}}`), Writer: person,
 		LiveManagers: []metav1.ManagedFieldsEntry{{
 			Manager: "ci", Operation: "Apply", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:a":{},"f:b":{},"f:c":{},"f:d":{}}}`),
 		}},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/schema"
 )
 
@@ -47,7 +48,7 @@ not: {required: x}`, []string{
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _, err := schema.Decode(value(t, tc.in))
+			s, _, err := schema.Decode(yamltest.Value(t, tc.in))
 			if s != nil {
 				t.Error("got a schema beside the error")
 			}
@@ -63,7 +64,7 @@ not: {required: x}`, []string{
 }
 
 func TestDecodeReportsUnknownKeys(t *testing.T) {
-	s, unknown, err := schema.Decode(value(t, `
+	s, unknown, err := schema.Decode(yamltest.Value(t, `
 type: object
 x-kubernetes-no-pruning: true
 properties:
@@ -87,7 +88,7 @@ properties:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("unknown keys (-want +got):\n%s", diff)
 	}
-	without := value(t, `{type: object, properties: {a: {type: string}, b: {allOf: [{}], externalDocs: {},
+	without := yamltest.Value(t, `{type: object, properties: {a: {type: string}, b: {allOf: [{}], externalDocs: {},
 		x-kubernetes-validations: [{}]}}}`)
 	if diff := cmp.Diff(without, any(schema.Encode(s))); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)

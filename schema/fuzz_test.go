@@ -6,18 +6,15 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/schema"
 )
 
 // FuzzDecode asserts that encoding again gives the same bytes, that no keyword is lost, and
 // that upstream's types accept every schema that Decode accepts.
 func FuzzDecode(f *testing.F) {
-	seed, err := yaml.YAMLToJSON([]byte(everyKeyword))
-	if err != nil {
-		f.Fatal(err)
-	}
+	seed := yamltest.JSON(f, everyKeyword)
 	f.Add(seed)
 	f.Add([]byte(`{"type":["a"],"required":[true],"items":"x"}`))
 	f.Add([]byte(`{"properties":{"a":{"items":[{}],"not":null}},"foo":1,"maximum":1e400}`))
@@ -39,10 +36,7 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("lost something:\nwant %s\ngot  %s", want, once)
 			}
 		}
-		var again any
-		if err := json.Unmarshal(once, &again); err != nil {
-			t.Fatal(err)
-		}
+		again := yamltest.Value(t, once)
 		s, unknown, err = schema.Decode(again)
 		if err != nil || len(unknown) > 0 {
 			t.Fatalf("decode what was encoded: %v, unknown: %v", err, unknown)

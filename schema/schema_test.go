@@ -10,25 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
-	"k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/schema"
 )
-
-// value decodes YAML as the API server decodes JSON: integers are int64.
-func value(t *testing.T, text string) any {
-	t.Helper()
-	data, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out any
-	if err := json.Unmarshal(data, &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
 
 // everyKeyword has each keyword at least once, some with their zero value.
 const everyKeyword = `
@@ -90,7 +75,7 @@ x-kubernetes-normalize: ""
 `
 
 func TestEncodeReturnsEveryKeyword(t *testing.T) {
-	in := value(t, everyKeyword)
+	in := yamltest.Value(t, everyKeyword)
 	s, unknown, err := schema.Decode(in)
 	if err != nil || len(unknown) > 0 {
 		t.Fatalf("decode: %v, unknown: %v", err, unknown)
@@ -143,7 +128,7 @@ func TestMarkersDistinguishAbsentAndFalse(t *testing.T) {
 		`{x-kubernetes-immutable: false}`: new(false),
 		`{x-kubernetes-immutable: null}`:  nil,
 	} {
-		s, _, err := schema.Decode(value(t, text))
+		s, _, err := schema.Decode(yamltest.Value(t, text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,11 +6,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/schema"
 )
 
 func TestWalkVisitsEveryNodeInOrder(t *testing.T) {
-	s, _, err := schema.Decode(value(t, `
+	s, _, err := schema.Decode(yamltest.Value(t, `
 not: {}
 oneOf: [{}]
 anyOf: [{properties: {z: {}}}]
@@ -57,7 +58,7 @@ definitions: {d: {}}
 }
 
 func TestWalkSkipsBelowFalse(t *testing.T) {
-	s, _, err := schema.Decode(value(t, `{properties: {a: {properties: {b: {}}}, c: {}}}`))
+	s, _, err := schema.Decode(yamltest.Value(t, `{properties: {a: {properties: {b: {}}}, c: {}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/skeleton"
 )
 
@@ -110,8 +111,8 @@ func TestNothingToDropAllocatesNothing(t *testing.T) {
 	in, obj := realistic(5)
 	overlapping := build(t, `{properties: {p: {patternProperties: {^x: {properties: {a: {items: {properties: {c: {}}}}}},
 		1$: {properties: {b: {}, a: {items: {properties: {d: {}}}}}}}}}}`)
-	overlappingObj := object(t, `{p: {x1: {a: [{c: 1, d: 1}], b: 1}, x2: {a: []}}}`)
-	sk := skeleton.Build(decode(t, in))
+	overlappingObj := yamltest.Map(t, `{p: {x1: {a: [{c: 1, d: 1}], b: 1}, x2: {a: []}}}`)
+	sk := skeleton.Build(schemaOf(t, in))
 	for name, run := range map[string]func(){
 		"prune": func() { sk.Prune(obj) },
 		"prune, overlapping patterns": func() {
@@ -136,7 +137,7 @@ func TestNothingToDropAllocatesNothing(t *testing.T) {
 func BenchmarkPruneClean(b *testing.B) {
 	in, obj := realistic(5)
 	b.Run("holdfast", func(b *testing.B) {
-		sk := skeleton.Build(decode(b, in))
+		sk := skeleton.Build(schemaOf(b, in))
 		b.ReportAllocs()
 		for b.Loop() {
 			sk.Prune(obj)
@@ -154,7 +155,7 @@ func BenchmarkPruneClean(b *testing.B) {
 func BenchmarkPruneLinear(b *testing.B) {
 	for _, containers := range []int{5, 50, 500} {
 		in, obj := realistic(containers)
-		sk := skeleton.Build(decode(b, in))
+		sk := skeleton.Build(schemaOf(b, in))
 		b.Run(fmt.Sprintf("fields=%d", fieldsOf(obj)), func(b *testing.B) {
 			for b.Loop() {
 				sk.Prune(obj)
@@ -166,7 +167,7 @@ func BenchmarkPruneLinear(b *testing.B) {
 
 func BenchmarkCheckClean(b *testing.B) {
 	in, obj := realistic(5)
-	sk := skeleton.Build(decode(b, in))
+	sk := skeleton.Build(schemaOf(b, in))
 	b.ReportAllocs()
 	for b.Loop() {
 		sk.Check(obj)
@@ -193,7 +194,7 @@ func largeSchema(n int) map[string]any {
 }
 
 func BenchmarkBuild10000Nodes(b *testing.B) {
-	s := decode(b, largeSchema(10_000))
+	s := schemaOf(b, largeSchema(10_000))
 	b.ReportAllocs()
 	for b.Loop() {
 		skeleton.Build(s)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/skeleton"
 )
 
@@ -107,12 +108,12 @@ func TestCheck(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			obj := object(t, tc.obj)
+			obj := yamltest.Map(t, tc.obj)
 			got := messages(build(t, tc.schema).Check(obj))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("wrong types (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(object(t, tc.obj), obj); diff != "" {
+			if diff := cmp.Diff(yamltest.Map(t, tc.obj), obj); diff != "" {
 				t.Errorf("the check changed the object:\n%s", diff)
 			}
 		})
@@ -134,7 +135,7 @@ func TestCheckUpdateReportsWhatChanged(t *testing.T) {
 		"no longer a list": {`{l: {}}`, `{l: [1]}`, []string{"l[0]: must be of type string, not integer"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := messages(sk.CheckUpdate(object(t, tc.oldObj), object(t, tc.newObj)))
+			got := messages(sk.CheckUpdate(yamltest.Map(t, tc.oldObj), yamltest.Map(t, tc.newObj)))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("wrong types (-want +got):\n%s", diff)
 			}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/skeleton"
 )
 
@@ -41,9 +42,9 @@ func TestDefault(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			obj := object(t, tc.in)
+			obj := yamltest.Map(t, tc.in)
 			build(t, tc.schema).Default(obj)
-			if diff := cmp.Diff(object(t, tc.want), obj); diff != "" {
+			if diff := cmp.Diff(yamltest.Map(t, tc.want), obj); diff != "" {
 				t.Errorf("defaulted (-want +got):\n%s", diff)
 			}
 		})
@@ -56,7 +57,7 @@ func TestDefaultCopies(t *testing.T) {
 	sk.Default(first)
 	first["a"].(map[string]any)["l"].([]any)[0].(map[string]any)["b"] = "changed"
 	sk.Default(second)
-	if diff := cmp.Diff(object(t, `{a: {l: [{b: 1}]}}`), second); diff != "" {
+	if diff := cmp.Diff(yamltest.Map(t, `{a: {l: [{b: 1}]}}`), second); diff != "" {
 		t.Errorf("the default of a second object (-want +got):\n%s", diff)
 	}
 }
@@ -68,7 +69,7 @@ func TestDefaultAgreesWithUpstream(t *testing.T) {
 		in["type"] = "object"
 		delete(in, "items")
 		delete(in, "x-kubernetes-embedded-resource")
-		sk, upstream := skeleton.Build(decode(t, in)), upstreamStructural(t, in)
+		sk, upstream := skeleton.Build(schemaOf(t, in)), upstreamStructural(t, in)
 		obj := anyObject(c, 5)
 		dropNullsOfAnyMaps(upstream, obj) // upstream panics on them
 		sk.Prune(obj)

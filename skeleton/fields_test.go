@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 func TestPruneFields(t *testing.T) {
@@ -49,9 +51,9 @@ func TestPruneFields(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sk := build(t, tc.schema)
-			got, want := object(t, tc.in), object(t, tc.in)
+			got, want := yamltest.Map(t, tc.in), yamltest.Map(t, tc.in)
 			if tc.want != "" {
-				want = object(t, tc.want)
+				want = yamltest.Map(t, tc.want)
 			}
 			if dropped := sk.PruneFields(got); dropped != (tc.want != "") {
 				t.Errorf("dropped: %v", dropped)

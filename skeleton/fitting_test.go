@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 func TestFitting(t *testing.T) {
@@ -37,12 +39,12 @@ func TestFitting(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := object(t, tc.in)
+			in := yamltest.Map(t, tc.in)
 			got := build(t, tc.schema).Fitting(in)
-			if diff := cmp.Diff(object(t, tc.want), got); diff != "" {
+			if diff := cmp.Diff(yamltest.Map(t, tc.want), got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			if diff := cmp.Diff(object(t, tc.in), in); diff != "" {
+			if diff := cmp.Diff(yamltest.Map(t, tc.in), in); diff != "" {
 				t.Errorf("the object was changed (-want +got)\n%s", diff)
 			}
 		})

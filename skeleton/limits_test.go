@@ -108,7 +108,7 @@ func TestBuildOfManyBranches(t *testing.T) {
 		property := map[string]any{fmt.Sprintf("p%d", i): map[string]any{"type": "string"}}
 		branches = append(branches, map[string]any{"properties": property})
 	}
-	s := decode(t, map[string]any{"anyOf": branches, "oneOf": branches})
+	s := schemaOf(t, map[string]any{"anyOf": branches, "oneOf": branches})
 	sk := skeleton.Build(s)
 	if got := len(sk.Schema().Properties); got != len(branches) {
 		t.Errorf("%d properties, want %d", got, len(branches))

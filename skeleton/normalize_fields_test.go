@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 func TestNormalizeFields(t *testing.T) {
@@ -49,11 +51,11 @@ func TestNormalizeFields(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, want := object(t, tc.in), object(t, tc.in)
+			got, want := yamltest.Map(t, tc.in), yamltest.Map(t, tc.in)
 			if tc.want != "" {
-				want = object(t, tc.want)
+				want = yamltest.Map(t, tc.want)
 			}
-			if dropped := build(t, tc.schema).NormalizeFields(got, object(t, tc.obj)); dropped != (tc.want != "") {
+			if dropped := build(t, tc.schema).NormalizeFields(got, yamltest.Map(t, tc.obj)); dropped != (tc.want != "") {
 				t.Errorf("dropped: %v", dropped)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/skeleton"
 )
 
@@ -35,9 +36,9 @@ func TestNormalize(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			obj := object(t, tc.in)
+			obj := yamltest.Map(t, tc.in)
 			build(t, tc.schema).Normalize(obj)
-			if diff := cmp.Diff(object(t, tc.want), obj); diff != "" {
+			if diff := cmp.Diff(yamltest.Map(t, tc.want), obj); diff != "" {
 				t.Errorf("normalized (-want +got):\n%s", diff)
 			}
 		})

@@ -39,7 +39,7 @@ func properties(t *testing.T, data []byte) (accepted int) {
 	in := anySchema(c, 4)
 	in["type"] = "object"
 	delete(in, "nullable")
-	s := decode(t, in)
+	s := schemaOf(t, in)
 	sk := skeleton.Build(s)
 
 	shown := sk.Schema()
@@ -50,7 +50,7 @@ func properties(t *testing.T, data []byte) (accepted int) {
 	if size(t, shown) > size(t, s) {
 		t.Errorf("the skeleton is larger than the schema: %s from %s", toJSON(t, shown), toJSON(t, in))
 	}
-	if diff := cmp.Diff(schema.Encode(shown), schema.Encode(skeleton.Build(decode(t, in)).Schema())); diff != "" {
+	if diff := cmp.Diff(schema.Encode(shown), schema.Encode(skeleton.Build(schemaOf(t, in)).Schema())); diff != "" {
 		t.Errorf("two runs give two skeletons:\n%s", diff)
 	}
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/skeleton"
 )
 
@@ -120,16 +121,16 @@ func TestPrune(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sk := build(t, tc.schema)
-			want := value(t, tc.want)
+			want := yamltest.Value(t, tc.want)
 
-			silent := object(t, tc.in)
+			silent := yamltest.Map(t, tc.in)
 			if lossy := sk.Prune(silent); lossy != (len(tc.dropped) > 0) {
 				t.Errorf("dropped: %v", lossy)
 			}
 			if diff := cmp.Diff(want, any(silent)); diff != "" {
 				t.Errorf("pruned (-want +got):\n%s", diff)
 			}
-			told := object(t, tc.in)
+			told := yamltest.Map(t, tc.in)
 			dropped := sk.PrunePaths(told)
 			if diff := cmp.Diff(want, any(told)); diff != "" {
 				t.Errorf("pruned with paths (-want +got):\n%s", diff)
@@ -144,7 +145,7 @@ func TestPrune(t *testing.T) {
 // Where a schema that Rules refuses is ambiguous, Prune keeps the data.
 func TestPruneByRefusedSchemaKeepsData(t *testing.T) {
 	sk := build(t, `{properties: {a: {patternProperties: {"(": {properties: {b: {}}}}}, l: {items: {}, anyOf: [{items: [{}]}]}}}`)
-	obj := object(t, `{a: {k: {b: 1}}, l: [{x: 1}]}`)
+	obj := yamltest.Map(t, `{a: {k: {b: 1}}, l: [{x: 1}]}`)
 	if dropped := sk.PrunePaths(obj); len(dropped) > 0 {
 		t.Errorf("dropped %v", dropped)
 	}

@@ -6,13 +6,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/skeleton"
 )
 
 func refusedPaths(t *testing.T, rules skeleton.Rules, text string) []string {
 	t.Helper()
 	var out []string
-	for _, err := range rules.Check(decode(t, value(t, text))) {
+	for _, err := range rules.Check(schemaOf(t, yamltest.Value(t, text))) {
 		out = append(out, err.Path.String())
 	}
 	return out
@@ -127,7 +128,7 @@ func TestRulesRefuse(t *testing.T) {
 }
 
 func TestRulesSuggestPreserveUnknownFields(t *testing.T) {
-	err := skeleton.Rules{}.Check(decode(t, value(t, `{properties: {a: {}}, additionalProperties: true}`)))
+	err := skeleton.Rules{}.Check(schemaOf(t, yamltest.Value(t, `{properties: {a: {}}, additionalProperties: true}`)))
 	if len(err) != 1 || !strings.Contains(err.Error(), "x-kubernetes-preserve-unknown-fields: true") {
 		t.Errorf("got %v", err)
 	}

@@ -5,33 +5,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/schema"
 	"holdfast.dev/holdfast/skeleton"
 )
 
-// value decodes YAML as the API server decodes JSON: integers are int64.
-func value(t testing.TB, text string) any {
-	t.Helper()
-	data, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out any
-	if err := json.Unmarshal(data, &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-func object(t testing.TB, text string) map[string]any {
-	t.Helper()
-	return value(t, text).(map[string]any)
-}
-
-func decode(t testing.TB, in any) *schema.Schema {
+func schemaOf(t testing.TB, in any) *schema.Schema {
 	t.Helper()
 	s, unknown, err := schema.Decode(in)
 	if err != nil || len(unknown) > 0 {
@@ -42,7 +22,7 @@ func decode(t testing.TB, in any) *schema.Schema {
 
 func build(t testing.TB, text string) *skeleton.Skeleton {
 	t.Helper()
-	return skeleton.Build(decode(t, value(t, text)))
+	return skeleton.Build(schemaOf(t, yamltest.Value(t, text)))
 }
 
 func toJSON(t testing.TB, v any) string {
@@ -85,7 +65,7 @@ func TestExamples(t *testing.T) {
 			example2: {`{"a":1,"b":2,"c":3}`, `{"a":1,"b":2}`},
 			example3: {`{"a":1,"b":{"x":1,"yy":2},"c":3,"d":4,"e":5}`, `{"a":1,"b":{"x":1},"c":3,"d":4}`},
 		} {
-			obj := object(t, tc.obj)
+			obj := yamltest.Map(t, tc.obj)
 			build(t, in).Prune(obj)
 			if got := toJSON(t, obj); got != tc.want {
 				t.Errorf("%s pruned: want %s, got %s", tc.obj, tc.want, got)
@@ -93,7 +73,7 @@ func TestExamples(t *testing.T) {
 		}
 	})
 	t.Run("the type of b in example 5 does not bind", func(t *testing.T) {
-		if wrong := build(t, example5).Check(object(t, `{"a":"x","b":5}`)); len(wrong) > 0 {
+		if wrong := build(t, example5).Check(yamltest.Map(t, `{"a":"x","b":5}`)); len(wrong) > 0 {
 			t.Errorf("refused what the schema accepts: %v", wrong)
 		}
 	})
@@ -155,7 +135,7 @@ func TestSkeleton(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := schema.Encode(build(t, tc.in).Schema())
-			if diff := cmp.Diff(value(t, tc.want), any(got)); diff != "" {
+			if diff := cmp.Diff(yamltest.Value(t, tc.want), any(got)); diff != "" {
 				t.Errorf("skeleton (-want +got):\n%s", diff)
 			}
 		})
@@ -166,7 +146,7 @@ func TestBindingShowsTypesThatBind(t *testing.T) {
 	got := schema.Encode(build(t, `{type: object, properties: {a: {anyOf: [{type: string}, {}]}, b: {anyOf: [{type: string},
 		{type: string}], x-kubernetes-list-type: set},
 	  c: {x-kubernetes-int-or-string: true, type: string}, m: {additionalProperties: {allOf: [{type: integer}]}}}}`).Binding())
-	want := value(t, `{type: object, properties: {a: {}, b: {type: string, x-kubernetes-list-type: set},
+	want := yamltest.Value(t, `{type: object, properties: {a: {}, b: {type: string, x-kubernetes-list-type: set},
 		c: {x-kubernetes-int-or-string: true}, m: {additionalProperties: {type: integer}}}}`)
 	if diff := cmp.Diff(want, any(got)); diff != "" {
 		t.Errorf("binding types (-want +got):\n%s", diff)

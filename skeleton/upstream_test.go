@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/skeleton"
 )
 
@@ -100,7 +101,7 @@ func agreement(t *testing.T, data []byte) {
 	delete(in, "nullable")
 	delete(in, "items")
 	delete(in, "default")
-	sk := skeleton.Build(decode(t, in))
+	sk := skeleton.Build(schemaOf(t, in))
 	upstream := upstreamStructural(t, in)
 	for range 4 {
 		obj := resource(c, 5)
@@ -157,13 +158,13 @@ func FuzzPruneAgreesWithUpstream(f *testing.F) {
 // The dropped paths agree too. The object has no nulls, below which upstream does not
 // list paths.
 func TestDroppedPathsAgreeWithUpstream(t *testing.T) {
-	in := object(t, `{type: object, properties: {spec: {type: object, properties: {a: {type: string}, l: {type: array,
+	in := yamltest.Map(t, `{type: object, properties: {spec: {type: object, properties: {a: {type: string}, l: {type: array,
 		items: {type: object, properties: {b: {type: string}}}}, m: {type: object, additionalProperties: {type: object,
 		properties: {c: {type: string}}}}}}}}`)
-	obj := object(t, `{apiVersion: v1, kind: X, metadata: {name: x, foo: 1, ownerReferences: [{uid: u, bar: 1}]}, status: {},
+	obj := yamltest.Map(t, `{apiVersion: v1, kind: X, metadata: {name: x, foo: 1, ownerReferences: [{uid: u, bar: 1}]}, status: {},
 		spec: {a: x, b: 1, l: [{b: x}, {b: x, c: {d: 1}}], m: {k1: {c: x, d: 1}}}}`)
 	want := upstreamPrune(t, upstreamStructural(t, in), clone(t, obj))
-	got := skeleton.Build(decode(t, in)).PrunePaths(obj)
+	got := skeleton.Build(schemaOf(t, in)).PrunePaths(obj)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("dropped paths (-upstream +ours):\n%s", diff)
 	}
@@ -205,15 +206,15 @@ func TestPruneDiffersFromUpstream(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := object(t, tc.schema)
-			theirs := object(t, tc.obj)
+			in := yamltest.Map(t, tc.schema)
+			theirs := yamltest.Map(t, tc.obj)
 			upstreamPrune(t, upstreamStructural(t, in), theirs)
-			if diff := cmp.Diff(object(t, tc.upstream), theirs); diff != "" {
+			if diff := cmp.Diff(yamltest.Map(t, tc.upstream), theirs); diff != "" {
 				t.Errorf("upstream (-want +got):\n%s", diff)
 			}
-			ours := object(t, tc.obj)
-			skeleton.Build(decode(t, in)).Prune(ours)
-			if diff := cmp.Diff(object(t, tc.ours), ours); diff != "" {
+			ours := yamltest.Map(t, tc.obj)
+			skeleton.Build(schemaOf(t, in)).Prune(ours)
+			if diff := cmp.Diff(yamltest.Map(t, tc.ours), ours); diff != "" {
 				t.Errorf("ours (-want +got):\n%s", diff)
 			}
 		})

@@ -2,7 +2,6 @@ package apiserver_test
 
 import (
 	"bufio"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,13 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/operator/authorship"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // documentedPolicy returns the audit policy in docs/access.md.
@@ -58,10 +57,7 @@ func TestAuditOfPlans(t *testing.T) {
 	}
 	admin, jane := dynamic.NewForConfigOrDie(server.Config(t)), dynamic.NewForConfigOrDie(server.As(t, "jane"))
 	create := func(client dynamic.Interface, resource, text string) error {
-		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
-			t.Fatal(err)
-		}
+		object := yamltest.Object(t, text)
 		objects := client.Resource(api.GroupVersion.WithResource(resource)).Namespace("default")
 		_, err := objects.Create(t.Context(), object, metav1.CreateOptions{})
 		return err
@@ -129,10 +125,7 @@ func auditEvents(t *testing.T, path string) []auditv1.Event {
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
-		var event auditv1.Event
-		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
-			t.Fatal(err)
-		}
+		event := *yamltest.Known[auditv1.Event](t, lines.Bytes())
 		all = append(all, event)
 	}
 	return all

@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 var (
@@ -43,15 +43,6 @@ spec:
         required: [spec]
         properties: {spec: {type: object, properties: {a: {type: string}, num: {type: integer}}}}
 `
-
-func parse(t *testing.T, text string) *unstructured.Unstructured {
-	t.Helper()
-	obj := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
-		t.Fatal(err)
-	}
-	return obj
-}
 
 // establishedOn waits until a watch on a server shows the definition as established.
 func establishedOn(t *testing.T, client dynamic.Interface) {
@@ -85,7 +76,7 @@ func TestReplicasServeDefinitions(t *testing.T) {
 	one := dynamic.NewForConfigOrDie(servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Config(t))
 	two := dynamic.NewForConfigOrDie(servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}).Config(t))
 	create := func(ctx context.Context) error {
-		_, err := one.Resource(crdResource).Create(ctx, parse(t, thingDefinition), metav1.CreateOptions{})
+		_, err := one.Resource(crdResource).Create(ctx, yamltest.Object(t, thingDefinition), metav1.CreateOptions{})
 		return err
 	}
 
@@ -98,7 +89,7 @@ func TestReplicasServeDefinitions(t *testing.T) {
 	if _, err := things.List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Errorf("established, and not served: %v", err)
 	}
-	object := parse(t, `{apiVersion: replicas.example.com/v1, kind: Thing, metadata: {name: o}, spec: {a: x}}`)
+	object := yamltest.Object(t, `{apiVersion: replicas.example.com/v1, kind: Thing, metadata: {name: o}, spec: {a: x}}`)
 	if _, err := things.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

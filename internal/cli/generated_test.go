@@ -9,15 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // TestGeneratedDefinition creates the generated definition of the example API on a server, and
@@ -39,7 +38,7 @@ func TestGeneratedDefinition(t *testing.T) {
 	})
 	// Strict validation refuses a keyword that the server does not know.
 	strict := metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}
-	if _, err := definitions.Create(t.Context(), object(t, string(data)), strict); err != nil {
+	if _, err := definitions.Create(t.Context(), yamltest.Object(t, string(data)), strict); err != nil {
 		t.Fatal(err)
 	}
 	boats := client.Resource(schema.GroupVersionResource{Group: "harbour.example.com", Version: "v1", Resource: "boats"}).
@@ -47,7 +46,7 @@ func TestGeneratedDefinition(t *testing.T) {
 	const boat = `{apiVersion: harbour.example.com/v1, kind: Boat, metadata: {name: argo},
 		spec: {hull: oak, masts: [{name: main, sail: square}], owners: [jason]}}`
 	waittest.Until(t, "the kind is served", func() error {
-		_, err := boats.Create(t.Context(), object(t, boat), metav1.CreateOptions{})
+		_, err := boats.Create(t.Context(), yamltest.Object(t, boat), metav1.CreateOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			t.Fatal(err)
 		}
@@ -74,20 +73,6 @@ func TestGeneratedDefinition(t *testing.T) {
 			}
 		})
 	}
-}
-
-// object reads an object.
-func object(t *testing.T, text string) *unstructured.Unstructured {
-	t.Helper()
-	data, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := &unstructured.Unstructured{}
-	if err := out.UnmarshalJSON(data); err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 // causes returns the fields and messages in the answer of a server.

@@ -8,6 +8,7 @@ import (
 
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // annotated returns a definition whose annotation has the given lines.
@@ -24,7 +25,7 @@ func TestAnnotation(t *testing.T) {
 	t.Parallel()
 	c := compiled(t, store(t, annotated(sized, "immutable spec.size")))
 	var got []string
-	for _, v := range c.Policy.Check(object(t, `{spec: {size: x}}`), object(t, `{spec: {size: z}}`)) {
+	for _, v := range c.Policy.Check(yamltest.Map(t, `{spec: {size: x}}`), yamltest.Map(t, `{spec: {size: z}}`)) {
 		got = append(got, v.String())
 	}
 	if diff := cmp.Diff([]string{`spec.size: immutable: changed from "x" to "z"`}, got); diff != "" {

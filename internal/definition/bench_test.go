@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // large returns a schema with about 200 properties, ten CEL rules and twenty
@@ -97,8 +98,8 @@ func BenchmarkCompiledValidate(b *testing.B) {
 	for group := range 20 {
 		fmt.Fprintf(&text, "  group%d: {field0: a, field1: 1, field2: true, field3: 5, field4: b, field5: 2}\n", group)
 	}
-	oldObj := object(b, text.String())
-	newObj := object(b, strings.Replace(text.String(), "field1: 1", "field1: 2", 1))
+	oldObj := yamltest.Map(b, text.String())
+	newObj := yamltest.Map(b, strings.Replace(text.String(), "field1: 1", "field1: 2", 1))
 	b.ReportAllocs()
 	for b.Loop() {
 		if errs := c.Validate(b.Context(), newObj, oldObj); len(errs) > 0 {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // compiled compiles the first version of a definition.
@@ -19,37 +19,6 @@ func compiled(t testing.TB, crd *definition.CustomResourceDefinition) *definitio
 		t.Fatal(err)
 	}
 	return versions[crd.Spec.Versions[0].Name]
-}
-
-func object(t testing.TB, text string) map[string]any {
-	t.Helper()
-	if text == "" {
-		return nil
-	}
-	var out map[string]any
-	if err := yaml.Unmarshal([]byte(text), &out, yaml.DisallowUnknownFields); err != nil {
-		t.Fatal(err)
-	}
-	return integers(out).(map[string]any)
-}
-
-// integers converts whole numbers to int64, as the decoding of a request does.
-func integers(value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		for key := range v {
-			v[key] = integers(v[key])
-		}
-	case []any:
-		for i := range v {
-			v[i] = integers(v[i])
-		}
-	case float64:
-		if v == float64(int64(v)) {
-			return int64(v)
-		}
-	}
-	return value
 }
 
 func TestCompiledValidate(t *testing.T) {
@@ -190,7 +159,7 @@ properties:
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := compiled(t, store(t, widgets(test.schema)+indent(test.rest, 4)))
-			if diff := cmp.Diff(test.want, lines(c.Validate(t.Context(), object(t, test.new), object(t, test.old)))); diff != "" {
+			if diff := cmp.Diff(test.want, lines(c.Validate(t.Context(), yamltest.Map(t, test.new), yamltest.Map(t, test.old)))); diff != "" {
 				t.Errorf("errors (-want +got):\n%s", diff)
 			}
 		})
@@ -223,7 +192,7 @@ func TestCompiledValidateStatus(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := compiled(t, store(t, widgets(test.schema)+status))
-			if diff := cmp.Diff(test.want, lines(c.ValidateStatus(t.Context(), object(t, test.new), object(t, test.old)))); diff != "" {
+			if diff := cmp.Diff(test.want, lines(c.ValidateStatus(t.Context(), yamltest.Map(t, test.new), yamltest.Map(t, test.old)))); diff != "" {
 				t.Errorf("errors (-want +got):\n%s", diff)
 			}
 		})
@@ -248,14 +217,14 @@ properties:
 	if len(c.Version.SelectableFields) != 1 || len(c.Version.AdditionalPrinterColumns) != 1 {
 		t.Errorf("version %+v", c.Version)
 	}
-	oldObj, newObj := object(t, `{spec: {a: x}}`), object(t, `{spec: {a: z}}`)
+	oldObj, newObj := yamltest.Map(t, `{spec: {a: x}}`), yamltest.Map(t, `{spec: {a: z}}`)
 	if got := c.Policy.Check(oldObj, newObj); len(got) != 1 {
 		t.Errorf("violations %v", got)
 	}
-	obj := object(t, `{spec: {b: 1}, other: 2}`)
+	obj := yamltest.Map(t, `{spec: {b: 1}, other: 2}`)
 	c.Skeleton.Prune(obj)
 	defaulting.Default(obj, c.Structural)
-	if diff := cmp.Diff(object(t, `{spec: {a: x}}`), obj); diff != "" {
+	if diff := cmp.Diff(yamltest.Map(t, `{spec: {a: x}}`), obj); diff != "" {
 		t.Errorf("pruned and defaulted (-want +got):\n%s", diff)
 	}
 
@@ -263,7 +232,7 @@ properties:
 	if bare.Pruned || bare.Policy != nil || bare.HasStatus() || bare.Scale() != nil {
 		t.Errorf("without a schema: %+v", bare)
 	}
-	if errs := bare.Validate(t.Context(), object(t, `{a: 1}`), object(t, `{a: 2}`)); len(errs) > 0 {
+	if errs := bare.Validate(t.Context(), yamltest.Map(t, `{a: 1}`), yamltest.Map(t, `{a: 2}`)); len(errs) > 0 {
 		t.Errorf("without a schema: %v", errs)
 	}
 

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/v1beta1"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // widgets returns a v1 definition with one version and the given schema.
@@ -53,10 +53,7 @@ func indent(text string, by int) string {
 // read decodes a v1 definition and sets defaults, as the server does.
 func read(t testing.TB, text string) *definition.CustomResourceDefinition {
 	t.Helper()
-	crd := &definition.CustomResourceDefinition{}
-	if err := yaml.UnmarshalStrict([]byte(text), crd); err != nil {
-		t.Fatalf("%v in\n%s", err, text)
-	}
+	crd := yamltest.Decode[definition.CustomResourceDefinition](t, text)
 	crd.ResourceVersion = "1"
 	definition.SetDefaults(crd)
 	return crd
@@ -65,10 +62,7 @@ func read(t testing.TB, text string) *definition.CustomResourceDefinition {
 // readV1beta1 decodes a v1beta1 definition, as the server does.
 func readV1beta1(t testing.TB, text string) *definition.CustomResourceDefinition {
 	t.Helper()
-	crd := &v1beta1.CustomResourceDefinition{}
-	if err := yaml.UnmarshalStrict([]byte(text), crd); err != nil {
-		t.Fatalf("%v in\n%s", err, text)
-	}
+	crd := yamltest.Decode[v1beta1.CustomResourceDefinition](t, text)
 	crd.ResourceVersion = "1"
 	v1beta1.SetDefaults(crd)
 	return crd.ToStored()

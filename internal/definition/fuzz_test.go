@@ -14,6 +14,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/v1beta1"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // filler makes random definitions.
@@ -215,7 +216,7 @@ func FuzzSchema(f *testing.F) {
 		c := versions["v1"]
 		model := published(t, crd)
 		encodable(t, model.OpenAPIV2(), model.OpenAPIV3())
-		c.Validate(t.Context(), object(t, `{apiVersion: example.com/v1, kind: Widget, a: {b: [1]}}`), nil)
+		c.Validate(t.Context(), yamltest.Map(t, `{apiVersion: example.com/v1, kind: Widget, a: {b: [1]}}`), nil)
 		if _, err := definition.Typed(crd); err != nil {
 			t.Fatalf("accepted, but has no typed form: %v", err)
 		}

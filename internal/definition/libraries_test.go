@@ -14,6 +14,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/v1beta1"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // Upstream's libraries build the types of server-side apply from Typed.
@@ -44,7 +45,7 @@ properties:
 	if err != nil {
 		t.Fatal(err)
 	}
-	obj := &unstructured.Unstructured{Object: object(t, `
+	obj := &unstructured.Unstructured{Object: yamltest.Map(t, `
 apiVersion: example.com/v1
 kind: Widget
 metadata: {name: a}

@@ -9,6 +9,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/v1beta1"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // Each row writes the flags of a definition with the versions v1 and v2. stored
@@ -161,10 +162,7 @@ spec:
 	if version == "v1beta1" {
 		crd = readV1beta1(t, both)
 	}
-	var given definition.CustomResourceDefinitionSpec
-	if err := yaml.Unmarshal([]byte(write), &given); err != nil {
-		t.Fatal(err)
-	}
+	given := *yamltest.Decode[definition.CustomResourceDefinitionSpec](t, write)
 	crd.Spec.Prune, crd.Spec.PreserveUnknownFields = given.Prune, given.PreserveUnknownFields
 	for i, v := range given.Versions {
 		crd.Spec.Versions[i].Prune = v.Prune

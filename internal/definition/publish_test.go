@@ -9,9 +9,9 @@ import (
 	openapiv3 "github.com/google/gnostic-models/openapiv3"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // ownFields are the properties that every published schema has.
@@ -238,10 +238,7 @@ const flow = `apiVersion: {type: string}, kind: {type: string}, metadata: {$ref:
 // Kubernetes' own fields.
 func plain(t *testing.T, text []byte) map[string]any {
 	t.Helper()
-	var out map[string]any
-	if err := yaml.Unmarshal(text, &out); err != nil {
-		t.Fatal(err)
-	}
+	out := yamltest.Map(t, text)
 	delete(out, "x-kubernetes-group-version-kind")
 	strip(out)
 	return out

@@ -11,7 +11,8 @@ import (
 	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/cel/common"
-	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // Validate skips values that did not change. Upstream validates them and then
@@ -81,10 +82,7 @@ properties:
 		"kind":                         {"kind: Widget\nspec: {must: a, num: 1}", "kind: Widget\nspec: {must: a, num: 1}"},
 	}
 	c := compiled(t, store(t, widgets(schema)))
-	var typed apiextensionsv1.JSONSchemaProps
-	if err := yaml.Unmarshal([]byte(schema), &typed); err != nil {
-		t.Fatal(err)
-	}
+	typed := *yamltest.Decode[apiextensionsv1.JSONSchemaProps](t, schema)
 	props := &apiextensions.JSONSchemaProps{}
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&typed, props, nil); err != nil {
 		t.Fatal(err)
@@ -95,7 +93,7 @@ properties:
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			oldObj, newObj := object(t, test.oldObj), object(t, test.newObj)
+			oldObj, newObj := yamltest.Map(t, test.oldObj), yamltest.Map(t, test.newObj)
 			tied := common.NewCorrelatedObject(newObj, oldObj, &model.Structural{Structural: c.Structural})
 			want := apiservervalidation.ValidateCustomResourceUpdate(nil, newObj, oldObj, upstream, apiservervalidation.WithRatcheting(tied))
 			got := c.Validate(t.Context(), newObj, oldObj)

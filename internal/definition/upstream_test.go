@@ -1,7 +1,6 @@
 package definition_test
 
 import (
-	"encoding/json"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // Validate accepts every schema that upstream accepts. The only exception is a schema
@@ -56,10 +56,7 @@ func TestWhatUpstreamAccepts(t *testing.T) {
 
 func validateUpstream(t *testing.T, crd *definition.CustomResourceDefinition) field.ErrorList {
 	t.Helper()
-	typed := &apiextensionsv1.CustomResourceDefinition{}
-	if err := json.Unmarshal(asJSON(t, crd), typed); err != nil {
-		t.Fatal(err)
-	}
+	typed := yamltest.Known[apiextensionsv1.CustomResourceDefinition](t, asJSON(t, crd))
 	apiextensionsv1.SetDefaults_CustomResourceDefinition(typed)
 	internal := &apiextensions.CustomResourceDefinition{}
 	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(typed, internal, nil); err != nil {

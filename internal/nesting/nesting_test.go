@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"holdfast.dev/holdfast/internal/nesting"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // lists returns a list with the given number of levels.
@@ -92,10 +93,7 @@ func TestObject(t *testing.T) {
 		`{"metadata":{"managedFields":[{"fieldsV1":` + objects(limit+2) + `}]}}`: true,
 		`{"metadata":{"labels":` + objects(limit-1) + `}}`:                       true,
 	} {
-		var obj map[string]any
-		if err := json.Unmarshal([]byte(text), &obj); err != nil {
-			t.Fatal(err)
-		}
+		obj := yamltest.Map(t, text)
 		if err := nesting.Object(obj); (err != nil) != tooDeep {
 			t.Errorf("%s: got %v, want an error: %t", text, err, tooDeep)
 		}

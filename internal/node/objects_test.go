@@ -9,30 +9,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // apply creates the objects of YAML documents in the namespace of the test.
 func (c *cluster) apply(t testing.TB, documents string) {
 	t.Helper()
 	for document := range strings.SplitSeq(documents, "\n---\n") {
-		var kind metav1.TypeMeta
-		decode(t, document, &kind)
 		var err error
-		switch kind.Kind {
+		switch kind := yamltest.Known[metav1.TypeMeta](t, document).Kind; kind {
 		case "ConfigMap":
-			obj := &corev1.ConfigMap{}
-			decode(t, document, obj)
+			obj := yamltest.Decode[corev1.ConfigMap](t, document)
 			_, err = c.admin.CoreV1().ConfigMaps(c.namespace).Create(t.Context(), obj, metav1.CreateOptions{})
 		case "Secret":
-			obj := &corev1.Secret{}
-			decode(t, document, obj)
+			obj := yamltest.Decode[corev1.Secret](t, document)
 			_, err = c.admin.CoreV1().Secrets(c.namespace).Create(t.Context(), obj, metav1.CreateOptions{})
 		case "Pod":
-			obj := &corev1.Pod{}
-			decode(t, document, obj)
+			obj := yamltest.Decode[corev1.Pod](t, document)
 			obj.Spec.NodeName += c.suffix
 			if obj.Spec.Containers == nil {
 				obj.Spec.Containers = []corev1.Container{{Name: "c", Image: "i"}}
@@ -46,18 +41,11 @@ func (c *cluster) apply(t testing.TB, documents string) {
 				return err == nil || !strings.Contains(err.Error(), "service account")
 			})
 		default:
-			t.Fatalf("kind %q", kind.Kind)
+			t.Fatalf("kind %q", kind)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-func decode(t testing.TB, document string, into any) {
-	t.Helper()
-	if err := yaml.Unmarshal([]byte(document), into); err != nil {
-		t.Fatalf("%v in\n%s", err, document)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/projection"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const collectPod = `
@@ -133,20 +134,14 @@ func TestCollect(t *testing.T) {
 				"downward API file \"d\": resource \"limits.fish\": not supported in volumes",
 		},
 	}
-	var pod corev1.Pod
-	if err := yaml.Unmarshal([]byte(collectPod), &pod); err != nil {
-		t.Fatal(err)
-	}
+	pod := *yamltest.Decode[corev1.Pod](t, collectPod)
 	sources := projection.Sources{
 		Objects: objects, Tokens: map[string]string{"token": "t0ken"},
 		Allocatable: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("4Ki")},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var volume corev1.Volume
-			if err := yaml.Unmarshal([]byte(test.volume), &volume); err != nil {
-				t.Fatal(err)
-			}
+			volume := *yamltest.Decode[corev1.Volume](t, test.volume)
 			payload, err := projection.Collect(&pod, &volume, sources)
 			gotErr := ""
 			if err != nil {

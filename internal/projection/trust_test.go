@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/projection"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // anchors returns PEM blocks with the given contents.
@@ -53,10 +53,7 @@ func TestTrustBundles(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var volume corev1.Volume
-			if err := yaml.Unmarshal([]byte("projected: {sources: [{clusterTrustBundle: "+test.source+"}]}"), &volume); err != nil {
-				t.Fatal(err)
-			}
+			volume := *yamltest.Decode[corev1.Volume](t, "projected: {sources: [{clusterTrustBundle: "+test.source+"}]}")
 			if !projection.UsesTrustBundles(&volume) {
 				t.Error("the volume uses no bundles")
 			}

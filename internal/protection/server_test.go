@@ -13,10 +13,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // shared is a client of the administrator.
@@ -121,10 +121,7 @@ func post(t *testing.T, path, object string) {
 
 func toJSON(t *testing.T, text string) []byte {
 	t.Helper()
-	converted, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	converted := yamltest.JSON(t, text)
 	return converted
 }
 

@@ -6,15 +6,14 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // hostile is text that runs a script if a page takes it as HTML.
@@ -72,10 +71,7 @@ func (o objects) in(resource schema.GroupVersionResource) dynamic.ResourceInterf
 // create creates an object from YAML. It waits until a kind that was just defined is served.
 func (o objects) create(resource schema.GroupVersionResource, manager, text string) {
 	o.t.Helper()
-	obj := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
-		o.t.Fatal(err)
-	}
+	obj := yamltest.Object(o.t, text)
 	if text := obj.GetAnnotations()["kubectl.kubernetes.io/last-applied-configuration"]; text == "SELF" {
 		obj.SetAnnotations(nil)
 		data, err := obj.MarshalJSON()

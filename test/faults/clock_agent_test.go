@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const (
@@ -66,10 +67,7 @@ func startAgent(t *testing.T, s *clockServer, offset time.Duration) *clockAgent 
 	if made := s.client.create(t.Context(), configMaps, object); made.err != nil {
 		t.Fatal(made.err)
 	}
-	pod, err := decode(agentPod)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pod := yamltest.Map(t, agentPod)
 	// The controllers create the service account of the pod.
 	waittest.Until(t, "the server creates the pod", func() error { return s.client.create(t.Context(), "/api/v1/namespaces/default/pods", pod).err })
 	return a

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const (
@@ -64,13 +65,10 @@ func TestHostileClients(t *testing.T) {
 // grantEverything gives all rights to the two users, without the priority of an administrator.
 func grantEverything(t *testing.T, c *client) {
 	t.Helper()
-	binding, err := decode(`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: users},
+	binding := yamltest.Map(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: users},
   roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin},
   subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice},
     {apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 	waittest.Until(t, "the server creates the role binding", func() error { return c.create(t.Context(), path, binding).err })
 }

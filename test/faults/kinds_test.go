@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // kind is a kind of objects that writers change.
@@ -63,9 +64,9 @@ spec:
 // newObject returns an object with a short name and a value.
 func (k *kind) newObject(name, value string) map[string]any {
 	text := strings.NewReplacer("NAME", name, ": VALUE", ": "+value).Replace(k.object)
-	object, err := decode(text)
-	if err != nil {
-		panic(err)
+	var object map[string]any
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+		panic(err) // the texts above are YAML
 	}
 	return object
 }
@@ -104,11 +105,6 @@ func items(list map[string]any) []map[string]any {
 		}
 	}
 	return objects
-}
-
-func decode(text string) (map[string]any, error) {
-	object := map[string]any{}
-	return object, yaml.Unmarshal([]byte(text), &object)
 }
 
 // Quotas and plans of the tests. The quota of ConfigMaps is so small that the writers reach it.
@@ -167,10 +163,7 @@ func prepare(t *testing.T, c *client) {
 		"ResourceQuota": "/api/v1/namespaces/faults/resourcequotas", "OperatorVersion": "/apis/kudo.dev/v1beta1/namespaces/plans/operatorversions",
 	}
 	for text := range strings.SplitSeq(prepared, "\n---\n") {
-		object, err := decode(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		object := yamltest.Map(t, text)
 		path, _ := object["kind"].(string)
 		waittest.Until(t, "the server creates a "+path, func() error { return c.create(t.Context(), paths[path], object).err })
 	}

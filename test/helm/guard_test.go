@@ -25,6 +25,7 @@ import (
 	"holdfast.dev/holdfast/internal/othercluster/guard/setup"
 	"holdfast.dev/holdfast/internal/othercluster/installation"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // guardImage is the image of the guard in these tests. No node runs it.
@@ -56,10 +57,7 @@ func documents(t *testing.T, text string) map[string]any {
 	t.Helper()
 	objects := map[string]any{}
 	for document := range strings.SplitSeq(text, "\n---\n") {
-		var object map[string]any
-		if err := yaml.Unmarshal([]byte(document), &object); err != nil {
-			t.Fatalf("%v in\n%s", err, document)
-		}
+		object := yamltest.Map(t, document)
 		if object != nil {
 			u := unstructured.Unstructured{Object: object}
 			objects[u.GetKind()+"/"+u.GetName()] = object
@@ -189,10 +187,7 @@ func expectUninstall(t *testing.T, server *servertest.Server, release *releasev1
 	}
 	var arguments []string
 	for _, hook := range release.Hooks {
-		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(hook.Manifest), &object.Object); err != nil {
-			t.Fatal(err)
-		}
+		object := yamltest.Object(t, hook.Manifest)
 		if hook.Kind == "Job" {
 			containers, _, _ := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
 			container, _ := containers[0].(map[string]any)

@@ -192,12 +192,3 @@ func encode(t *testing.T, all []recorded) []byte {
 	}
 	return text
 }
-
-func decode(t *testing.T, text []byte) []recorded {
-	t.Helper()
-	var all []recorded
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
-	return all
-}

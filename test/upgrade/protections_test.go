@@ -7,9 +7,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const (
@@ -62,10 +62,7 @@ func (s *server) protect(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, attempt := range attempts {
-		body, err := yaml.YAMLToJSON([]byte(attempt.body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := yamltest.JSON(t, attempt.body)
 		// The server reads policies, quotas and its own allocations after its start.
 		waittest.Until(t, "the server refuses: "+name, func() error {
 			request := client.Discovery().RESTClient().Patch("application/merge-patch+json").AbsPath(attempt.path)

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const (
@@ -39,7 +41,7 @@ func TestUpgrade(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := decode(t, text)
+			all := *yamltest.Decode[[]recorded](t, text)
 			examine(t, current, dir, all)
 			// The first start may have migrated something.
 			examine(t, current, dir, all)

@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // TestNodeRenewsItsCertificate checks that the server approves the request of a node for
@@ -49,10 +50,7 @@ func TestNodeRenewsItsCertificate(t *testing.T) {
 
 func createCSR(t *testing.T, u *user, csr string) string {
 	t.Helper()
-	var created certificatesv1.CertificateSigningRequest
-	if err := json.Unmarshal([]byte(u.must(t, http.MethodPost, csrPath, toJSON(t, csr))), &created); err != nil {
-		t.Fatal(err)
-	}
+	created := *yamltest.Known[certificatesv1.CertificateSigningRequest](t, u.must(t, http.MethodPost, csrPath, toJSON(t, csr)))
 	return created.Name
 }
 

@@ -1,18 +1,17 @@
 package matrix_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // setup is a server with the objects below and users of every kind. Most objects are in
@@ -97,11 +96,7 @@ func pod(name, node, secret string) string {
 // toJSON converts YAML to JSON.
 func toJSON(t *testing.T, text string) string {
 	t.Helper()
-	data, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
+	return string(yamltest.JSON(t, text))
 }
 
 // newSetup starts a server and creates the objects and users.
@@ -116,10 +111,7 @@ func newSetup(t *testing.T, config apiserver.Config) *setup {
 				return s.root.send(t, http.MethodGet, "/api/v1/namespaces/shop/serviceaccounts/default", "").status == http.StatusOK
 			})
 		}
-		var created metav1.PartialObjectMetadata
-		if err := json.Unmarshal([]byte(s.root.must(t, http.MethodPost, o.path, toJSON(t, o.object))), &created); err != nil {
-			t.Fatal(err)
-		}
+		created := *yamltest.Known[metav1.PartialObjectMetadata](t, s.root.must(t, http.MethodPost, o.path, toJSON(t, o.object)))
 		if s.uids[created.Name] == "" {
 			s.uids[created.Name] = string(created.UID)
 		}

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/informers"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/access/rbac"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const objects = `
@@ -71,40 +71,27 @@ func newAuthorizer(t testing.TB, documents string) *rbac.Authorizer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var items []runtime.RawExtension
-	if err := yaml.Unmarshal([]byte(documents), &items); err != nil {
-		t.Fatal(err)
-	}
-	for _, item := range items {
-		var kind metav1.TypeMeta
-		decode(t, item.Raw, &kind)
+	for _, item := range *yamltest.Decode[[]runtime.RawExtension](t, documents) {
 		rbacs := factory.Rbac().V1()
 		var err error
-		switch kind.Kind {
+		kind := yamltest.Known[metav1.TypeMeta](t, item.Raw).Kind
+		switch kind {
 		case "Role":
-			err = rbacs.Roles().Informer().GetIndexer().Add(decode(t, item.Raw, &rbacv1.Role{}))
+			err = rbacs.Roles().Informer().GetIndexer().Add(yamltest.Decode[rbacv1.Role](t, item.Raw))
 		case "ClusterRole":
-			err = rbacs.ClusterRoles().Informer().GetIndexer().Add(decode(t, item.Raw, &rbacv1.ClusterRole{}))
+			err = rbacs.ClusterRoles().Informer().GetIndexer().Add(yamltest.Decode[rbacv1.ClusterRole](t, item.Raw))
 		case "RoleBinding":
-			err = rbacs.RoleBindings().Informer().GetIndexer().Add(decode(t, item.Raw, &rbacv1.RoleBinding{}))
+			err = rbacs.RoleBindings().Informer().GetIndexer().Add(yamltest.Decode[rbacv1.RoleBinding](t, item.Raw))
 		case "ClusterRoleBinding":
-			err = rbacs.ClusterRoleBindings().Informer().GetIndexer().Add(decode(t, item.Raw, &rbacv1.ClusterRoleBinding{}))
+			err = rbacs.ClusterRoleBindings().Informer().GetIndexer().Add(yamltest.Decode[rbacv1.ClusterRoleBinding](t, item.Raw))
 		default:
-			t.Fatalf("unknown kind %q", kind.Kind)
+			t.Fatalf("unknown kind %q", kind)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	return a
-}
-
-func decode[T any](t testing.TB, data []byte, into *T) *T {
-	t.Helper()
-	if err := yaml.Unmarshal(data, into); err != nil {
-		t.Fatal(err)
-	}
-	return into
 }
 
 // newRequest returns the attributes of a request. The resource is a path such as

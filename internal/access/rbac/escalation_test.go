@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast.dev/holdfast/internal/admission/escalation"
+	"holdfast.dev/holdfast/internal/yamltest"
+
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,8 +16,6 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
-
-	"holdfast.dev/holdfast/internal/admission/escalation"
 )
 
 // escalationObjects adds users that may write roles, bind and escalate.
@@ -218,8 +219,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: none}`,
 // storedRoles reads roles from documents instead of the server.
 func storedRoles(t *testing.T, documents string) escalation.RoleReader {
 	t.Helper()
-	var roles []rbacv1.ClusterRole
-	decode(t, []byte(documents), &roles)
+	roles := *yamltest.Known[[]rbacv1.ClusterRole](t, documents)
 	return func(_ context.Context, ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
 		for _, role := range roles {
 			if role.Kind == ref.Kind && role.Name == ref.Name && role.Namespace == map[string]string{"Role": namespace}[ref.Kind] {
@@ -238,22 +238,19 @@ func attributes(t *testing.T, newObj, oldObj string, u user.Info) (admission.Att
 		if document == "" {
 			return nil
 		}
-		var kind metav1.TypeMeta
-		decode(t, []byte(document), &kind)
-		switch kind.Kind {
+		switch yamltest.Known[metav1.TypeMeta](t, document).Kind {
 		case "Role":
-			return decode(t, []byte(document), &rbacv1.Role{})
+			return yamltest.Decode[rbacv1.Role](t, document)
 		case "ClusterRole":
-			return decode(t, []byte(document), &rbacv1.ClusterRole{})
+			return yamltest.Decode[rbacv1.ClusterRole](t, document)
 		case "RoleBinding":
-			return decode(t, []byte(document), &rbacv1.RoleBinding{})
+			return yamltest.Decode[rbacv1.RoleBinding](t, document)
 		default:
-			return decode(t, []byte(document), &rbacv1.ClusterRoleBinding{})
+			return yamltest.Decode[rbacv1.ClusterRoleBinding](t, document)
 		}
 	}
 	obj, old := parse(newObj), parse(oldObj)
-	var meta metav1.PartialObjectMetadata
-	decode(t, []byte(newObj), &meta)
+	meta := yamltest.Known[metav1.PartialObjectMetadata](t, newObj)
 	operation := admission.Create
 	if old != nil {
 		operation = admission.Update

@@ -14,11 +14,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/access/token"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const (
@@ -68,12 +68,9 @@ func newFixture(t *testing.T) *fixture {
 	}
 	must(t)(core.Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, metav1.CreateOptions{}))
 	must(t)(core.Secrets(namespace).Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}}, metav1.CreateOptions{}))
-	var pod corev1.Pod
-	if err := yaml.Unmarshal([]byte(`
+	pod := *yamltest.Decode[corev1.Pod](t, `
 metadata: {name: p}
-spec: {serviceAccountName: robot, nodeName: n1, containers: [{name: c, image: i}]}`), &pod); err != nil {
-		t.Fatal(err)
-	}
+spec: {serviceAccountName: robot, nodeName: n1, containers: [{name: c, image: i}]}`)
 	must(t)(core.Pods(namespace).Create(ctx, &pod, metav1.CreateOptions{}))
 	return f
 }
@@ -102,10 +99,7 @@ func startServer(t *testing.T) kubernetes.Interface {
 // YAML.
 func (f *fixture) request(t *testing.T, account, spec string) (*authenticationv1.TokenRequest, error) {
 	t.Helper()
-	req := &authenticationv1.TokenRequest{}
-	if err := yaml.Unmarshal([]byte("spec: "+spec), req); err != nil {
-		t.Fatal(err)
-	}
+	req := yamltest.Decode[authenticationv1.TokenRequest](t, "spec: "+spec)
 	requests := &token.Requests{Issuer: f.issuer, Objects: f.objects, Audiences: api}
 	created, err := requests.Create(request.WithNamespace(t.Context(), namespace), account, req, nil, nil)
 	if err != nil {

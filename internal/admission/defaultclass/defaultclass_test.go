@@ -8,28 +8,19 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 var dryRun = metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 
-func decode[T any](t testing.TB, manifest string) *T {
-	t.Helper()
-	obj := new(T)
-	if err := yaml.UnmarshalStrict([]byte(manifest), obj); err != nil {
-		t.Fatal(err)
-	}
-	return obj
-}
-
 // storageClass creates a StorageClass with the value of an annotation.
 func storageClass(t testing.TB, client kubernetes.Interface, name, annotations string) {
 	t.Helper()
-	class := decode[storagev1.StorageClass](t, `{metadata: {annotations: `+annotations+`}, provisioner: example.com/p}`)
+	class := yamltest.Decode[storagev1.StorageClass](t, `{metadata: {annotations: `+annotations+`}, provisioner: example.com/p}`)
 	class.Name = name
 	if _, err := client.StorageV1().StorageClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -39,9 +30,9 @@ func storageClass(t testing.TB, client kubernetes.Interface, name, annotations s
 // classOf returns the class of a new claim: "none" if it has none.
 func classOf(t testing.TB, client kubernetes.Interface, manifest string) string {
 	t.Helper()
-	claim := decode[corev1.PersistentVolumeClaim](t, manifest)
+	claim := yamltest.Decode[corev1.PersistentVolumeClaim](t, manifest)
 	claim.Name, claim.Spec.AccessModes = "c", []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
-	claim.Spec.Resources = *decode[corev1.VolumeResourceRequirements](t, `{requests: {storage: 1Gi}}`)
+	claim.Spec.Resources = *yamltest.Decode[corev1.VolumeResourceRequirements](t, `{requests: {storage: 1Gi}}`)
 	created, err := client.CoreV1().PersistentVolumeClaims("default").Create(t.Context(), claim, dryRun)
 	if err != nil {
 		t.Fatal(err)
@@ -76,9 +67,9 @@ func TestDefaultStorageClass(t *testing.T) {
 func TestDefaultIngressClass(t *testing.T) {
 	client := servertest.Start(t, apiserver.Config{}).Client(t)
 	classOf := func(manifest string) string {
-		ingress := decode[networkingv1.Ingress](t, manifest)
+		ingress := yamltest.Decode[networkingv1.Ingress](t, manifest)
 		ingress.Name = "i"
-		ingress.Spec.DefaultBackend = decode[networkingv1.IngressBackend](t, `{service: {name: s, port: {number: 80}}}`)
+		ingress.Spec.DefaultBackend = yamltest.Decode[networkingv1.IngressBackend](t, `{service: {name: s, port: {number: 80}}}`)
 		created, err := client.NetworkingV1().Ingresses("default").Create(t.Context(), ingress, dryRun)
 		if err != nil {
 			t.Fatal(err)
@@ -91,7 +82,7 @@ func TestDefaultIngressClass(t *testing.T) {
 	if got := classOf(`{}`); got != "none" {
 		t.Errorf("without a default class: %s", got)
 	}
-	class := decode[networkingv1.IngressClass](t,
+	class := yamltest.Decode[networkingv1.IngressClass](t,
 		`{metadata: {name: front, annotations: {ingressclass.kubernetes.io/is-default-class: "true"}}, spec: {controller: example.com/c}}`)
 	if _, err := client.NetworkingV1().IngressClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

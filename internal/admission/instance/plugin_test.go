@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const version = `
@@ -36,16 +36,6 @@ metadata: {name: tok}
 spec: {operatorVersion: {name: tok-0.1.0}}
 `
 
-// object decodes an object from YAML.
-func object(t *testing.T, text string) *unstructured.Unstructured {
-	t.Helper()
-	read := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(text), &read.Object); err != nil {
-		t.Fatal(err)
-	}
-	return read
-}
-
 // started starts a server, creates an Instance and waits for its plan. It returns the
 // server and a client for Instances.
 func started(t *testing.T) (server *servertest.Server, instances dynamic.ResourceInterface) {
@@ -54,11 +44,11 @@ func started(t *testing.T) (server *servertest.Server, instances dynamic.Resourc
 	client := dynamic.NewForConfigOrDie(server.Config(t))
 	instances = client.Resource(api.GroupVersion.WithResource("instances")).Namespace("default")
 	versions := client.Resource(api.GroupVersion.WithResource("operatorversions")).Namespace("default")
-	if _, err := versions.Create(t.Context(), object(t, version), metav1.CreateOptions{}); err != nil {
+	if _, err := versions.Create(t.Context(), yamltest.Object(t, version), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	// The plugin reads OperatorVersions without a cache, so there is no need to wait.
-	if _, err := instances.Create(t.Context(), object(t, tok), metav1.CreateOptions{}); err != nil {
+	if _, err := instances.Create(t.Context(), yamltest.Object(t, tok), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	awaitPlan(t, instances)
@@ -187,7 +177,7 @@ func TestRollbackReinvoked(t *testing.T) {
 	client := dynamic.NewForConfigOrDie(server.Config(t))
 	versions := client.Resource(api.GroupVersion.WithResource("operatorversions")).Namespace("default")
 	later := strings.ReplaceAll(version, "0.1.0", "0.2.0")
-	if _, err := versions.Create(t.Context(), object(t, later), metav1.CreateOptions{}); err != nil {
+	if _, err := versions.Create(t.Context(), yamltest.Object(t, later), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	patch := func(text string) (*unstructured.Unstructured, error) {

@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/admission/instance"
 	"holdfast.dev/holdfast/internal/operator/authorship"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // TestServerDoesNotAnswer checks that a client sends its request again if the plugin cannot read what it needs for its decision.
@@ -29,10 +30,10 @@ func TestServerDoesNotAnswer(t *testing.T) {
 		Instances: func(context.Context, types.NamespacedName) ([]types.NamespacedName, error) { return nil, late },
 	})
 	alice := &user.DefaultInfo{Name: "alice"}
-	instance := object(t, tok)
+	instance := yamltest.Object(t, tok)
 	create := admission.NewAttributesRecord(instance, nil, api.GroupVersion.WithKind("Instance"), "default", "tok",
 		api.GroupVersion.WithResource("instances"), "", admission.Create, &metav1.CreateOptions{}, false, alice)
-	version := object(t, version)
+	version := yamltest.Object(t, version)
 	remove := admission.NewAttributesRecord(nil, version, api.GroupVersion.WithKind("OperatorVersion"), "default", version.GetName(),
 		api.GroupVersion.WithResource("operatorversions"), "", admission.Delete, &metav1.DeleteOptions{}, false, alice)
 	for name, err := range map[string]error{

@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // tidy is an OperatorVersion with a cleanup that creates a ClusterRole, which outlives the
@@ -48,7 +49,7 @@ func (u usage) resource(name string) dynamic.ResourceInterface {
 // create creates an object of a resource of kudo.dev from YAML.
 func (u usage) create(t *testing.T, resource, text string) {
 	t.Helper()
-	if _, err := u.resource(resource).Create(t.Context(), object(t, text), metav1.CreateOptions{}); err != nil {
+	if _, err := u.resource(resource).Create(t.Context(), yamltest.Object(t, text), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

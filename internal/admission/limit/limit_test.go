@@ -10,11 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // namespace is a namespace with LimitRanges.
@@ -22,15 +22,6 @@ type namespace struct {
 	testing.TB
 	kubernetes.Interface
 	name string
-}
-
-func decode[T any](t testing.TB, manifest string) *T {
-	t.Helper()
-	obj := new(T)
-	if err := yaml.UnmarshalStrict([]byte(manifest), obj); err != nil {
-		t.Fatal(err)
-	}
-	return obj
 }
 
 // newNamespace creates a namespace with one LimitRange for each of limits, and waits
@@ -46,7 +37,7 @@ func newNamespace(t testing.TB, client kubernetes.Interface, limits ...string) n
 	// The plugin sees LimitRanges in the order of their creation. When the last one is
 	// enforced, all are.
 	for i, limit := range append(limits, `[{type: PersistentVolumeClaim, min: {storage: 2}}]`) {
-		created := decode[corev1.LimitRange](t, `{spec: {limits: `+limit+`}}`)
+		created := yamltest.Decode[corev1.LimitRange](t, `{spec: {limits: `+limit+`}}`)
 		created.Name = fmt.Sprintf("limits-%d", i)
 		if _, err := client.CoreV1().LimitRanges(n.name).Create(t.Context(), created, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
@@ -59,11 +50,11 @@ func newNamespace(t testing.TB, client kubernetes.Interface, limits ...string) n
 }
 
 func (n namespace) createPod(manifest string, options metav1.CreateOptions) (*corev1.Pod, error) {
-	return n.CoreV1().Pods(n.name).Create(n.Context(), decode[corev1.Pod](n, manifest), options)
+	return n.CoreV1().Pods(n.name).Create(n.Context(), yamltest.Decode[corev1.Pod](n, manifest), options)
 }
 
 func (n namespace) createClaim(name, storage string, options metav1.CreateOptions) error {
-	claim := decode[corev1.PersistentVolumeClaim](n,
+	claim := yamltest.Decode[corev1.PersistentVolumeClaim](n,
 		`{spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: `+storage+`}}}}`)
 	claim.Name = name
 	_, err := n.CoreV1().PersistentVolumeClaims(n.name).Create(n.Context(), claim, options)
@@ -131,12 +122,12 @@ func testDefaults(t *testing.T, client kubernetes.Interface) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := *decode[corev1.ResourceRequirements](t, test.wantContainer)
+			want := *yamltest.Decode[corev1.ResourceRequirements](t, test.wantContainer)
 			if diff := cmp.Diff(want, pod.Spec.Containers[0].Resources); diff != "" {
 				t.Errorf("container (-want +got):\n%s", diff)
 			}
 			if test.wantInit != "" {
-				want := *decode[corev1.ResourceRequirements](t, test.wantInit)
+				want := *yamltest.Decode[corev1.ResourceRequirements](t, test.wantInit)
 				if diff := cmp.Diff(want, pod.Spec.InitContainers[0].Resources); diff != "" {
 					t.Errorf("init container (-want +got):\n%s", diff)
 				}
@@ -237,14 +228,14 @@ func testUpdates(t *testing.T, client kubernetes.Interface) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claim := decode[corev1.PersistentVolumeClaim](t, `
+	claim := yamltest.Decode[corev1.PersistentVolumeClaim](t, `
 metadata: {name: a, finalizers: [example.com/hold]}
 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}`)
 	claims := client.CoreV1().PersistentVolumeClaims(n.name)
 	if _, err := claims.Create(t.Context(), claim, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	limit := decode[corev1.LimitRange](t, `
+	limit := yamltest.Decode[corev1.LimitRange](t, `
 metadata: {name: late}
 spec: {limits: [{type: Container, min: {cpu: 1}}, {type: PersistentVolumeClaim, min: {storage: 5Gi}}]}`)
 	if _, err := client.CoreV1().LimitRanges(n.name).Create(t.Context(), limit, metav1.CreateOptions{}); err != nil {

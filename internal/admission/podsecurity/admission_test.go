@@ -16,11 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const (
@@ -89,18 +89,9 @@ func (c cluster) newNamespace(t testing.TB, labels map[string]string) string {
 	return created.Name
 }
 
-func podSpec(t testing.TB, manifest string) corev1.PodSpec {
-	t.Helper()
-	spec := corev1.PodSpec{}
-	if err := yaml.UnmarshalStrict([]byte(manifest), &spec); err != nil {
-		t.Fatal(err)
-	}
-	return spec
-}
-
 func (c cluster) createPod(t testing.TB, namespace, name, manifest string) error {
 	t.Helper()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: podSpec(t, manifest)}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: *yamltest.Decode[corev1.PodSpec](t, manifest)}
 	_, err := c.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})
 	return err
 }
@@ -182,7 +173,7 @@ func testWorkloads(t *testing.T, c cluster) {
 	labels := map[string]string{"app": "web"}
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: appsv1.DeploymentSpec{
 		Selector: &metav1.LabelSelector{MatchLabels: labels},
-		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: podSpec(t, plain)},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: *yamltest.Decode[corev1.PodSpec](t, plain)},
 	}}
 	if _, err := c.AppsV1().Deployments(namespace).Create(t.Context(), deployment, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

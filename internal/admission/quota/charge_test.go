@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // TestExceededQuota lists requests that a quota does not allow, with their errors.
@@ -273,7 +274,7 @@ func TestCustomResources(t *testing.T) {
 // define creates the CustomResourceDefinition of widgets.
 func (n namespace) define() {
 	n.Helper()
-	crd := decodeAny(n, `
+	crd := yamltest.Object(n, `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: widgets.quota.example.com}
@@ -323,7 +324,7 @@ spec:
   validationActions: [Deny]
   matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: ` + n.name + `}}}
 `} {
-		obj := decodeAny(t, manifest)
+		obj := yamltest.Object(t, manifest)
 		kind := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"}
 		if obj.GetKind() == "ValidatingAdmissionPolicyBinding" {
 			kind.Resource = "validatingadmissionpolicybindings"

@@ -20,10 +20,10 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // Clients of the server that all tests share. Each test has its own namespaces.
@@ -104,19 +104,10 @@ var resources = map[string]schema.GroupVersionResource{
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-func decodeAny(t testing.TB, manifest string) *unstructured.Unstructured {
+// withVersion decodes an object and sets its apiVersion by its kind.
+func withVersion(t testing.TB, manifest string) *unstructured.Unstructured {
 	t.Helper()
-	obj := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(manifest), &obj.Object); err != nil {
-		t.Fatalf("%v in %s", err, manifest)
-	}
-	return obj
-}
-
-// decode decodes an object and sets its apiVersion by its kind.
-func decode(t testing.TB, manifest string) *unstructured.Unstructured {
-	t.Helper()
-	obj := decodeAny(t, manifest)
+	obj := yamltest.Object(t, manifest)
 	gvr, ok := resources[obj.GetKind()]
 	if !ok {
 		t.Fatalf("no kind in %s", manifest)
@@ -133,7 +124,7 @@ func (n namespace) tryCreate(ctx context.Context, manifests string, options meta
 		if i == 0 {
 			continue
 		}
-		obj := decode(n, strings.TrimSpace("{kind:"+manifest))
+		obj := withVersion(n, strings.TrimSpace("{kind:"+manifest))
 		if _, err := objects.Resource(resources[obj.GetKind()]).Namespace(n.name).Create(ctx, obj, options); err != nil {
 			return err
 		}

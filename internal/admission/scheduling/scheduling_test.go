@@ -9,27 +9,18 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 var dryRun = metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 
-func decode[T any](t testing.TB, manifest string) *T {
-	t.Helper()
-	obj := new(T)
-	if err := yaml.UnmarshalStrict([]byte(manifest), obj); err != nil {
-		t.Fatal(err)
-	}
-	return obj
-}
-
 func createPriorityClass(t testing.TB, client kubernetes.Interface, manifest string) error {
 	t.Helper()
-	class := decode[schedulingv1.PriorityClass](t, manifest)
+	class := yamltest.Decode[schedulingv1.PriorityClass](t, manifest)
 	_, err := client.SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{})
 	return err
 }
@@ -64,7 +55,7 @@ func TestScheduling(t *testing.T) {
 		`{metadata: {name: vm}, handler: kata, overhead: {podFixed: {memory: 120Mi}},
 			scheduling: {nodeSelector: {runtime: kata}, tolerations: [{key: vm, operator: Exists}]}}`,
 	} {
-		created := decode[nodev1.RuntimeClass](t, class)
+		created := yamltest.Decode[nodev1.RuntimeClass](t, class)
 		if _, err := client.NodeV1().RuntimeClasses().Create(t.Context(), created, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +158,7 @@ func testPods(t *testing.T, client kubernetes.Interface) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: *decode[corev1.PodSpec](t, test.pod)}
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: *yamltest.Decode[corev1.PodSpec](t, test.pod)}
 			pod.Spec.Containers = []corev1.Container{{Name: "c", Image: "i"}}
 			created, err := client.CoreV1().Pods("default").Create(t.Context(), pod, dryRun)
 			if got := message(err); got != test.wantError {
@@ -176,7 +167,7 @@ func testPods(t *testing.T, client kubernetes.Interface) {
 			if err != nil {
 				return
 			}
-			if diff := cmp.Diff(*decode[corev1.PodSpec](t, test.want), scheduled(created)); diff != "" {
+			if diff := cmp.Diff(*yamltest.Decode[corev1.PodSpec](t, test.want), scheduled(created)); diff != "" {
 				t.Errorf("pod (-want +got):\n%s", diff)
 			}
 		})
@@ -195,11 +186,11 @@ func testUpdates(t *testing.T, client kubernetes.Interface) {
 	pods := client.CoreV1().Pods("default")
 	manifest := `{metadata: {name: kept}, spec: {priorityClassName: high, automountServiceAccountToken: false,
 		containers: [{name: c, image: i}]}}`
-	created, err := pods.Create(t.Context(), decode[corev1.Pod](t, manifest), metav1.CreateOptions{})
+	created, err := pods.Create(t.Context(), yamltest.Decode[corev1.Pod](t, manifest), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := decode[corev1.Pod](t, manifest)
+	again := yamltest.Decode[corev1.Pod](t, manifest)
 	again.Labels = map[string]string{"a": "b"}
 	again.Spec.ServiceAccountName, again.Spec.DeprecatedServiceAccount = "default", "default"
 	updated, err := pods.Update(t.Context(), again, metav1.UpdateOptions{})
@@ -213,7 +204,7 @@ func testUpdates(t *testing.T, client kubernetes.Interface) {
 
 // A pod gets the zone and the region of its node when it is created and when it is bound.
 func testTopology(t *testing.T, client kubernetes.Interface) {
-	node := decode[corev1.Node](t, `{metadata: {name: host, labels: {topology.kubernetes.io/zone: z,
+	node := yamltest.Decode[corev1.Node](t, `{metadata: {name: host, labels: {topology.kubernetes.io/zone: z,
 		topology.kubernetes.io/region: r, disk: ssd}}}`)
 	if _, err := client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -234,14 +225,14 @@ func testTopology(t *testing.T, client kubernetes.Interface) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "zone-", Labels: *decode[map[string]string](t, test.labels)}}
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "zone-", Labels: *yamltest.Decode[map[string]string](t, test.labels)}}
 			pod.Spec = corev1.PodSpec{NodeName: test.node, Containers: []corev1.Container{{Name: "c", Image: "i"}}}
 			created, err := pods.Create(t.Context(), pod, metav1.CreateOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if test.binding != "" {
-				binding := decode[corev1.Binding](t, test.binding)
+				binding := yamltest.Decode[corev1.Binding](t, test.binding)
 				binding.Name = created.Name
 				if err := pods.Bind(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 					t.Fatal(err)
@@ -251,7 +242,7 @@ func testTopology(t *testing.T, client kubernetes.Interface) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(*decode[map[string]string](t, test.want), stored.Labels); diff != "" {
+			if diff := cmp.Diff(*yamltest.Decode[map[string]string](t, test.want), stored.Labels); diff != "" {
 				t.Errorf("labels (-want +got):\n%s", diff)
 			}
 		})
@@ -300,7 +291,7 @@ func testDefaultClass(t *testing.T, client kubernetes.Interface) {
 	if message(err) != second {
 		t.Errorf("second default: %v, want %s", err, second)
 	}
-	pod := decode[corev1.Pod](t, `{metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}`)
+	pod := yamltest.Decode[corev1.Pod](t, `{metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}`)
 	waittest.Until(t, "pods get the default class", func() bool {
 		created, err := client.CoreV1().Pods("default").Create(t.Context(), pod, dryRun)
 		if err != nil {

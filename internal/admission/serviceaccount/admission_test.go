@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/admission/serviceaccount"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const accounts = `
@@ -39,8 +40,7 @@ const mount = `{name: kube-api-access-XXXXX, readOnly: true, mountPath: /var/run
 func newPlugin(t *testing.T) *serviceaccount.Admission {
 	t.Helper()
 	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-	var items []corev1.ServiceAccount
-	decode(t, accounts, &items)
+	items := *yamltest.Decode[[]corev1.ServiceAccount](t, accounts)
 	for i := range items {
 		if err := store.Add(&items[i]); err != nil {
 			t.Fatal(err)
@@ -49,13 +49,6 @@ func newPlugin(t *testing.T) *serviceaccount.Admission {
 	// late is on the server, but not yet in the lister.
 	late := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "late", Namespace: "ns"}}
 	return serviceaccount.NewAdmission(corelisters.NewServiceAccountLister(store), fake.NewClientset(late).CoreV1())
-}
-
-func decode(t *testing.T, document string, into any) {
-	t.Helper()
-	if err := yaml.UnmarshalStrict([]byte(document), into); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func attributes(obj runtime.Object, subresource string) admission.Attributes {
@@ -121,8 +114,7 @@ func TestAdmit(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			plugin := newPlugin(t)
-			pod := &corev1.Pod{}
-			decode(t, "spec: "+test.pod, pod)
+			pod := yamltest.Decode[corev1.Pod](t, "spec: "+test.pod)
 			err := plugin.Admit(t.Context(), attributes(pod, ""), nil)
 			if err == nil {
 				// The server calls Admit again after mutating webhooks.
@@ -137,8 +129,7 @@ func TestAdmit(t *testing.T) {
 				}
 				return
 			}
-			var want corev1.PodSpec
-			decode(t, test.want, &want)
+			want := *yamltest.Decode[corev1.PodSpec](t, test.want)
 			got, err := yaml.Marshal(pod.Spec)
 			if err != nil {
 				t.Fatal(err)
@@ -174,8 +165,7 @@ func TestMirrorPods(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			pod := &corev1.Pod{}
-			decode(t, "{metadata: {annotations: {kubernetes.io/config.mirror: x}}, spec: "+test.spec+"}", pod)
+			pod := yamltest.Decode[corev1.Pod](t, "{metadata: {annotations: {kubernetes.io/config.mirror: x}}, spec: "+test.spec+"}")
 			before := pod.DeepCopy()
 			got := ""
 			if err := newPlugin(t).Admit(t.Context(), attributes(pod, ""), nil); err != nil {

@@ -9,21 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/admission/volume"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
-
-func decode[T any](t testing.TB, manifest string) *T {
-	t.Helper()
-	obj := new(T)
-	if err := yaml.UnmarshalStrict([]byte(manifest), obj); err != nil {
-		t.Fatal(err)
-	}
-	return obj
-}
 
 func TestUses(t *testing.T) {
 	const owned = `{metadata: {name: p-v, ownerReferences: [{apiVersion: v1, kind: Pod, name: p, uid: u, controller: true}]}}`
@@ -56,8 +47,8 @@ func TestUses(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "u"}, Spec: *decode[corev1.PodSpec](t, test.pod)}
-			if got := volume.Uses(pod, decode[corev1.PersistentVolumeClaim](t, test.claim)); got != test.want {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "u"}, Spec: *yamltest.Decode[corev1.PodSpec](t, test.pod)}
+			if got := volume.Uses(pod, yamltest.Decode[corev1.PersistentVolumeClaim](t, test.claim)); got != test.want {
 				t.Errorf("uses: %t, want %t", got, test.want)
 			}
 			if diff := cmp.Diff(test.wantClaims, volume.Claims(pod)); diff != "" {
@@ -70,15 +61,15 @@ func TestUses(t *testing.T) {
 // A stopped pod uses the claims that it names, but not those of its ephemeral volumes.
 func TestStoppedPod(t *testing.T) {
 	now, zero := metav1.Now(), int64(0)
-	pod := decode[corev1.Pod](t, `{metadata: {name: p, uid: u}, spec: {nodeName: host, volumes: [
+	pod := yamltest.Decode[corev1.Pod](t, `{metadata: {name: p, uid: u}, spec: {nodeName: host, volumes: [
 		{name: v, ephemeral: {}}, {name: w, persistentVolumeClaim: {claimName: c}}]}}`)
 	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &now, &zero
-	own := decode[corev1.PersistentVolumeClaim](t,
+	own := yamltest.Decode[corev1.PersistentVolumeClaim](t,
 		`{metadata: {name: p-v, ownerReferences: [{apiVersion: v1, kind: Pod, name: p, uid: u, controller: true}]}}`)
 	if volume.Uses(pod, own) {
 		t.Error("the pod uses the claim of its ephemeral volume")
 	}
-	if !volume.Uses(pod, decode[corev1.PersistentVolumeClaim](t, `{metadata: {name: c}}`)) {
+	if !volume.Uses(pod, yamltest.Decode[corev1.PersistentVolumeClaim](t, `{metadata: {name: c}}`)) {
 		t.Error("the pod does not use its claim")
 	}
 }
@@ -90,7 +81,7 @@ func TestResize(t *testing.T) {
 		`{metadata: {name: elastic}, provisioner: example.com/p, allowVolumeExpansion: true}`,
 		`{metadata: {name: fixed}, provisioner: example.com/p}`,
 	} {
-		created := decode[storagev1.StorageClass](t, class)
+		created := yamltest.Decode[storagev1.StorageClass](t, class)
 		if _, err := client.StorageV1().StorageClasses().Create(t.Context(), created, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +100,7 @@ func TestResize(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			namespace := newNamespace(t, client)
 			claims := client.CoreV1().PersistentVolumeClaims(namespace)
-			claim := decode[corev1.PersistentVolumeClaim](t, `{metadata: {name: c}, spec: {storageClassName: `+test.class+`,
+			claim := yamltest.Decode[corev1.PersistentVolumeClaim](t, `{metadata: {name: c}, spec: {storageClassName: `+test.class+`,
 				accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`)
 			if _, err := claims.Create(t.Context(), claim, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // hostile is an aggregated server that claims kinds of other groups, sends documents without
@@ -100,10 +101,10 @@ func TestHostileServer(t *testing.T) {
 	for !waiting["/openapi/v3/apis/hang.example/v1"] || !waiting["/openapi/v3/apis/evil.example/v1"] {
 		waiting[<-evil.asked] = true
 	}
-	var list apidiscoveryv2.APIGroupDiscoveryList
+	var list *apidiscoveryv2.APIGroupDiscoveryList
 	waittest.Until(t, "discovery has evil.example", func() bool {
 		_, body := c.get(t, c.config, "/apis", http.Header{"Accept": {aggregatedDiscovery}})
-		list = decode[apidiscoveryv2.APIGroupDiscoveryList](t, body)
+		list = yamltest.Known[apidiscoveryv2.APIGroupDiscoveryList](t, body)
 		version := versionOf(list, "evil.example")
 		return version != nil && len(version.Resources) == 1
 	})

@@ -1,7 +1,6 @@
 package aggregation_test
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"testing"
@@ -137,14 +136,4 @@ func (c cluster) get(t *testing.T, config *restclient.Config, path string, heade
 		t.Fatal(err)
 	}
 	return response.StatusCode, string(body)
-}
-
-// decode decodes JSON into a new value.
-func decode[T any](t *testing.T, text string) T {
-	t.Helper()
-	var out T
-	if err := json.Unmarshal([]byte(text), &out); err != nil {
-		t.Fatalf("decode %q: %v", text, err)
-	}
-	return out
 }

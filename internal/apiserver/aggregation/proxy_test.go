@@ -26,6 +26,7 @@ import (
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const apple = "/apis/fruit.example/v1/namespaces/shop/fruits/apple"
@@ -92,7 +93,7 @@ func TestGivenCertificate(t *testing.T) {
 		status, body = c.get(t, c.As(t, "root", "system:masters"), apple, nil)
 		return status == http.StatusOK
 	})
-	if user := decode[corev1.ConfigMap](t, body).Data["user"]; user != "root" {
+	if user := yamltest.Known[corev1.ConfigMap](t, body).Data["user"]; user != "root" {
 		t.Errorf("the aggregated server saw %s", user)
 	}
 }
@@ -132,7 +133,7 @@ func (c cluster) testIdentity(t *testing.T, _ *fruitServer) {
 	})
 	// A client cannot name another user with the headers of the proxy.
 	status, body := c.get(t, alice, apple, http.Header{"X-Remote-User": {"mallory"}, "X-Remote-Group": {"system:masters"}})
-	fruit := decode[corev1.ConfigMap](t, body)
+	fruit := yamltest.Known[corev1.ConfigMap](t, body)
 	if status != http.StatusOK || fruit.Data["user"] != "alice" || fruit.Data["groups"] != "readers,system:authenticated" {
 		t.Errorf("status %d, the aggregated server saw %v", status, fruit.Data)
 	}
@@ -238,13 +239,13 @@ func (c cluster) testDiscovery(t *testing.T) {
 	discovery := c.kube.Discovery()
 	waittest.Until(t, "aggregated discovery shows fruits", func() bool {
 		_, body := c.get(t, c.config, "/apis", http.Header{"Accept": {aggregatedDiscovery}})
-		version := versionOf(decode[apidiscoveryv2.APIGroupDiscoveryList](t, body), "fruit.example")
+		version := versionOf(yamltest.Known[apidiscoveryv2.APIGroupDiscoveryList](t, body), "fruit.example")
 		return version != nil && version.Freshness == apidiscoveryv2.DiscoveryFreshnessCurrent &&
 			len(version.Resources) == 1 && version.Resources[0].Resource == "fruits"
 	})
 	_, body := c.get(t, c.config, "/apis", nil)
 	var names []string
-	for _, group := range decode[metav1.APIGroupList](t, body).Groups {
+	for _, group := range yamltest.Known[metav1.APIGroupList](t, body).Groups {
 		names = append(names, group.Name)
 	}
 	at, custom := slices.Index(names, "fruit.example"), slices.Index(names, "kudo.dev")
@@ -252,7 +253,7 @@ func (c cluster) testDiscovery(t *testing.T) {
 		t.Errorf("groups are in the order %v", names)
 	}
 	_, body = c.get(t, c.config, "/apis/fruit.example", nil)
-	if group := decode[metav1.APIGroup](t, body); group.PreferredVersion.GroupVersion != "fruit.example/v1" || len(group.Versions) != 1 {
+	if group := yamltest.Known[metav1.APIGroup](t, body); group.PreferredVersion.GroupVersion != "fruit.example/v1" || len(group.Versions) != 1 {
 		t.Errorf("the group is %s", body)
 	}
 	resources, err := discovery.ServerResourcesForGroupVersion("fruit.example/v1")
@@ -262,7 +263,7 @@ func (c cluster) testDiscovery(t *testing.T) {
 }
 
 // versionOf returns the first version of a group, or nil.
-func versionOf(list apidiscoveryv2.APIGroupDiscoveryList, group string) *apidiscoveryv2.APIVersionDiscovery {
+func versionOf(list *apidiscoveryv2.APIGroupDiscoveryList, group string) *apidiscoveryv2.APIVersionDiscovery {
 	for _, item := range list.Items {
 		if item.Name == group {
 			return &item.Versions[0]

@@ -6,12 +6,11 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // nuts is a custom resource in the version of the aggregated server.
@@ -39,10 +38,7 @@ func (c cluster) testSharedVersion(t *testing.T, ca []byte) {
 	}
 	c.register(t, remoteService("fruit.example", "fruits", ca))
 	waittest.Until(t, "the document of the other server is served", has("fruits"))
-	object := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(nuts), &object.Object); err != nil {
-		t.Fatal(err)
-	}
+	object := yamltest.Object(t, nuts)
 	definitions := dynamic.NewForConfigOrDie(c.config).Resource(schema.GroupVersionResource{
 		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
 	})

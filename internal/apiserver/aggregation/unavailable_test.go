@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // If the server of a group is not there, the group is listed, answers 503 with the reason, and is
@@ -33,11 +34,11 @@ func TestUnavailableServer(t *testing.T) {
 	waittest.Until(t, "the answer has the reason", func() bool {
 		status, body := c.get(t, c.config, path, nil)
 		return status == http.StatusServiceUnavailable && strings.Contains(body, "MissingEndpoints") &&
-			decode[metav1.Status](t, body).Reason == metav1.StatusReasonServiceUnavailable
+			yamltest.Known[metav1.Status](t, body).Reason == metav1.StatusReasonServiceUnavailable
 	})
 	waittest.Until(t, "the group is stale", func() bool {
 		_, body := c.get(t, c.config, "/apis", http.Header{"Accept": {aggregatedDiscovery}})
-		list := decode[apidiscoveryv2.APIGroupDiscoveryList](t, body)
+		list := yamltest.Known[apidiscoveryv2.APIGroupDiscoveryList](t, body)
 		version, apps := versionOf(list, "metrics.example"), versionOf(list, "apps")
 		return version != nil && version.Freshness == apidiscoveryv2.DiscoveryFreshnessStale &&
 			apps.Freshness == apidiscoveryv2.DiscoveryFreshnessCurrent

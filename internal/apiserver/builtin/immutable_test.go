@@ -1,6 +1,7 @@
 package builtin_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,11 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/native"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // isImmutable is the error for a change of a field in an immutable ConfigMap or Secret.
@@ -41,10 +42,7 @@ func (c content) put(t testing.TB, name, document string) error {
 
 func (c content) merge(t testing.TB, name, document string) error {
 	t.Helper()
-	patch, err := yaml.YAMLToJSON([]byte(document))
-	if err != nil {
-		t.Fatal(err)
-	}
+	patch := yamltest.JSON(t, document)
 	return c.client.CoreV1().RESTClient().Patch(types.MergePatchType).Namespace("default").Resource(c.resource).Name(name).
 		Body(patch).Do(t.Context()).Error()
 }
@@ -58,10 +56,7 @@ func (c content) apply(t testing.TB, name, document string) error {
 // named returns a document as JSON, with apiVersion and a name.
 func named(t testing.TB, name, document string) []byte {
 	t.Helper()
-	var obj map[string]any
-	if err := yaml.Unmarshal([]byte(document), &obj); err != nil {
-		t.Fatal(err)
-	}
+	obj := yamltest.Map(t, document)
 	metadata, _ := obj["metadata"].(map[string]any)
 	if metadata == nil {
 		metadata = map[string]any{}
@@ -72,11 +67,7 @@ func named(t testing.TB, name, document string) []byte {
 		t.Fatalf("no kind in %s", document)
 	}
 	obj["apiVersion"] = "v1"
-	data, err := yaml.Marshal(obj)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err = yaml.YAMLToJSON(data)
+	data, err := json.Marshal(obj)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func TestAnswersAreCurrent(t *testing.T) {
 	expect("a=2 b=1")
 
 	dry := shared.must(t, http.StatusOK, merge, path+"/a?dryRun=All", "{spec: {size: 9}}")
-	if got := sizeIn(dry); got != 9.0 {
+	if got := sizeIn(dry); got != int64(9) {
 		t.Errorf("the dry run answered size %v", got)
 	}
 	expect("a=2 b=1")

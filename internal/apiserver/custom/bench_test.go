@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/yaml"
-
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // BenchmarkFleet measures requests of one client for an object of 200 fields and 6 KB
@@ -142,10 +141,7 @@ func send(b testing.TB, r request) *reply {
 
 func asJSON(b *testing.B, text string) []byte {
 	b.Helper()
-	data, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		b.Fatal(err)
-	}
+	data := yamltest.JSON(b, text)
 	return data
 }
 
@@ -154,10 +150,7 @@ func TestFleet(t *testing.T) {
 	text := fleetDefinition("fleet.example.com", true)
 	fields := strings.Count(text, "type:") + strings.Count(text, "x-kubernetes-int-or-string") - strings.Count(text, "list-type:")
 	markers := strings.Count(text, "x-kubernetes-immutable:") + strings.Count(text, "x-kubernetes-addition-only:")
-	data, err := yaml.YAMLToJSON([]byte(fleet("fleet.example.com", "a", 3)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := yamltest.JSON(t, fleet("fleet.example.com", "a", 3))
 	if fields < 200 || markers != 20 || len(data) < 6000 || len(data) > 7000 {
 		t.Errorf("%d fields, %d markers, %d bytes", fields, markers, len(data))
 	}

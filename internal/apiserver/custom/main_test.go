@@ -2,7 +2,6 @@ package custom_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	restclient "k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
@@ -96,7 +96,7 @@ func (c *client) send(method, path, body string) (answer, error) {
 	if err != nil {
 		return got, err
 	}
-	if err := json.Unmarshal(raw, &got.object.Object); err != nil {
+	if err := utiljson.Unmarshal(raw, &got.object.Object); err != nil {
 		got.object.Object = map[string]any{"message": string(raw)}
 	}
 	return got, nil

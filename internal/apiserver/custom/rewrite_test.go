@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // TestWriteAgain changes an object with a merge patch, an update and a JSON patch. Manager m created the object and changed
@@ -107,10 +109,7 @@ func aged(t *testing.T, obj *unstructured.Unstructured) string {
 // mergedInto returns an object with a merge patch, as YAML.
 func mergedInto(t *testing.T, obj *unstructured.Unstructured, patch string) string {
 	t.Helper()
-	var changes map[string]any
-	if err := yaml.Unmarshal([]byte(patch), &changes); err != nil {
-		t.Fatal(err)
-	}
+	changes := yamltest.Map(t, patch)
 	var into func(to, changes map[string]any)
 	into = func(to, changes map[string]any) {
 		for key, v := range changes {

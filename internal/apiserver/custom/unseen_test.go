@@ -1,7 +1,6 @@
 package custom_test
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // hiding is a definition whose version v1 has fewer fields than the storage version v2. All
@@ -142,7 +143,7 @@ func asYAML(t *testing.T, object any) string {
 // checkSpec compares the spec of an object, and that the creator still owns the hidden field.
 func checkSpec(t *testing.T, obj *unstructured.Unstructured, want string) {
 	t.Helper()
-	if diff := cmp.Diff(asYAML(t, decoded(t, want)), asYAML(t, obj.Object["spec"])); diff != "" {
+	if diff := cmp.Diff(asYAML(t, yamltest.Value(t, want)), asYAML(t, obj.Object["spec"])); diff != "" {
 		t.Errorf("stored spec (-want +got):\n%s", diff)
 	}
 	if fixed, _, _ := unstructured.NestedString(obj.Object, "status", "fixed"); fixed != "f" {
@@ -151,13 +152,4 @@ func checkSpec(t *testing.T, obj *unstructured.Unstructured, want string) {
 	if owned := fieldsOf(t, obj, "creator"); !strings.Contains(owned, `"f:only":{}`) {
 		t.Errorf("the creator owns %s", owned)
 	}
-}
-
-func decoded(t *testing.T, text string) any {
-	t.Helper()
-	var value any
-	if err := yaml.Unmarshal([]byte(text), &value); err != nil {
-		t.Fatal(fmt.Errorf("%w in %s", err, text))
-	}
-	return value
 }

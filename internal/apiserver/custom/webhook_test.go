@@ -1,13 +1,13 @@
 package custom_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // TestWebhooks checks that changes of a mutating webhook are treated like those of a
@@ -98,14 +98,8 @@ func TestWebhooks(t *testing.T) {
 				}
 				return
 			}
-			var want any
-			if err := yaml.Unmarshal([]byte(test.seen), &want); err != nil {
-				t.Fatal(err)
-			}
-			var seen map[string]any
-			if err := json.Unmarshal([]byte(validating.last()), &seen); err != nil {
-				t.Fatal(err)
-			}
+			want := yamltest.Value(t, test.seen)
+			seen := yamltest.Map(t, validating.last())
 			if diff := cmp.Diff(want, seen["spec"]); diff != "" {
 				t.Errorf("the validating webhook saw (-want +got)\n%s", diff)
 			}

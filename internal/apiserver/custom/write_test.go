@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // step is one request for the object o, or for its definition. do is one of:
@@ -213,10 +215,7 @@ func TestWrites(t *testing.T) {
 				if s.spec == "" {
 					continue
 				}
-				var want any
-				if err := yaml.Unmarshal([]byte(s.spec), &want); err != nil {
-					t.Fatal(err)
-				}
+				want := yamltest.Value(t, s.spec)
 				stored := shared.must(t, 200, "GET", objectPath(group), "")
 				if diff := cmp.Diff(want, stored.Object["spec"]); diff != "" {
 					t.Fatalf("step %d, %s %s: stored (-want +got)\n%s", i, s.do, s.body, diff)
@@ -273,10 +272,7 @@ func (s step) run(t *testing.T, group string) answer {
 func (s step) replacement(t *testing.T, group string) string {
 	t.Helper()
 	obj := shared.must(t, 200, "GET", objectPath(group), "")
-	var spec any
-	if err := yaml.Unmarshal([]byte(s.body), &spec); err != nil {
-		t.Fatal(err)
-	}
+	spec := yamltest.Value(t, s.body)
 	obj.Object["spec"] = spec
 	if s.do == "stale" {
 		obj.SetResourceVersion("1")

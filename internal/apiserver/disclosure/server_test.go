@@ -13,11 +13,11 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // client sends requests as one user.
@@ -51,10 +51,7 @@ func (r call) current(t *testing.T, root client) call {
 	if !strings.Contains(r.body, "VERSION") {
 		return r
 	}
-	var object metav1.PartialObjectMetadata
-	if err := json.Unmarshal([]byte(root.send(t, call{"GET", r.path, "", ""}).body), &object); err != nil {
-		t.Fatal(err)
-	}
+	object := *yamltest.Known[metav1.PartialObjectMetadata](t, root.send(t, call{"GET", r.path, "", ""}).body)
 	r.body = strings.ReplaceAll(r.body, "VERSION", object.ResourceVersion)
 	return r
 }
@@ -71,10 +68,7 @@ type answer struct {
 
 func (c client) send(t *testing.T, r call) answer {
 	t.Helper()
-	body, err := yaml.YAMLToJSON([]byte(r.body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := yamltest.JSON(t, r.body)
 	sent := media[r.method]
 	req, err := http.NewRequestWithContext(t.Context(), sent[0], c.host+r.path, strings.NewReader(string(body)))
 	if err != nil {

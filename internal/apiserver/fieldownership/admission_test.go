@@ -14,11 +14,11 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // An edit is refused for the fields that the user edited, not for those that a webhook
@@ -43,8 +43,7 @@ func TestOwnershipBeforeAdmission(t *testing.T) {
 	admin := running(t, config, "")
 	applied(t, admin, "settings")
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw})
-	var webhook admissionregistrationv1.MutatingWebhookConfiguration
-	if err := yaml.Unmarshal([]byte(fmt.Sprintf(`
+	webhook := *yamltest.Decode[admissionregistrationv1.MutatingWebhookConfiguration](t, fmt.Sprintf(`
 metadata: {name: hook}
 webhooks:
 - name: hook.example.dev
@@ -53,9 +52,7 @@ webhooks:
   clientConfig: {url: %q, caBundle: %s}
   objectSelector: {matchLabels: {team: red}}
   rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [UPDATE]}]
-`, hook.URL, base64.StdEncoding.EncodeToString(ca))), &webhook); err != nil {
-		t.Fatal(err)
-	}
+`, hook.URL, base64.StdEncoding.EncodeToString(ca)))
 	webhooks := admin.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	if _, err := webhooks.Create(t.Context(), &webhook, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

@@ -8,10 +8,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const benchDeployment = `{"apiVersion":"apps/v1","kind":"Deployment",
@@ -60,10 +60,7 @@ func BenchmarkOwnership(b *testing.B) {
 func benchClient(b *testing.B, mode string) *commander {
 	b.Helper()
 	client := running(b, servertest.Start(b, apiserver.Config{Ownership: mode}).Config(b), "kubectl patch")
-	obj := &appsv1.Deployment{}
-	if err := yaml.Unmarshal([]byte(benchDeployment), obj); err != nil {
-		b.Fatal(err)
-	}
+	obj := yamltest.Decode[appsv1.Deployment](b, benchDeployment)
 	obj.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": benchDeployment}
 	options := metav1.CreateOptions{FieldManager: "kubectl-client-side-apply"}
 	if _, err := client.AppsV1().Deployments("default").Create(b.Context(), obj, options); err != nil {

@@ -21,6 +21,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/native"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // TestSoakGenerated checks the warnings about generated writes to objects of all built-in kinds
@@ -57,7 +58,7 @@ func newLab(t *testing.T) *lab {
 			"{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 5}",
 		},
 	} {
-		got := l.send(t, call{method: http.MethodPost, path: needed.path, body: values(t, needed.text)})
+		got := l.send(t, call{method: http.MethodPost, path: needed.path, body: yamltest.Map(t, needed.text)})
 		if !got.stored() {
 			t.Fatal(got.message())
 		}

@@ -14,12 +14,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/native"
 	"holdfast.dev/holdfast/internal/native/views"
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -128,7 +128,7 @@ func manifests(t testing.TB) []*manifest {
 	}
 	valid := validManifests(t)
 	for _, name := range slices.Sorted(maps.Keys(valid)) {
-		m := &manifest{name: name, object: values(t, valid[name])}
+		m := &manifest{name: name, object: yamltest.Map(t, valid[name])}
 		delete(m.object, "aggregationRule")
 		kind, ok := kinds[m.meta().GetKind()]
 		if !ok || unfit[name] {
@@ -150,7 +150,7 @@ func manifests(t testing.TB) []*manifest {
 func widgetOf(t testing.TB) *manifest {
 	t.Helper()
 	m := &manifest{
-		name: "Widget", object: values(t, widgetManifest), resource: "widgets", namespaced: true,
+		name: "Widget", object: yamltest.Map(t, widgetManifest), resource: "widgets", namespaced: true,
 		typ: &ownership.Type{Applied: ownership.Untyped(), Managed: ownership.Untyped()},
 	}
 	var crd struct {
@@ -229,17 +229,4 @@ func addManifests(out map[string]string, file *ast.File) {
 		}
 		return false
 	})
-}
-
-// values returns the object in a YAML text.
-func values(t testing.TB, text string) (out map[string]any) {
-	t.Helper()
-	data, err := yaml.YAMLToJSON([]byte(text))
-	if err == nil {
-		err = utiljson.Unmarshal(data, &out)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }

@@ -12,12 +12,13 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/native"
 	"holdfast.dev/holdfast/internal/native/views"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // newFile returns a manifest of a built-in kind in the namespace default.
 func newFile(t testing.TB, resource, text string) *manifest {
 	t.Helper()
-	m := &manifest{object: values(t, text), resource: resource, namespaced: true}
+	m := &manifest{object: yamltest.Map(t, text), resource: resource, namespaced: true}
 	m.meta().SetNamespace("default")
 	m.typ = views.New().Of(m.meta().GroupVersionKind().GroupKind())
 	return m

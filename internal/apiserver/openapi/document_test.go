@@ -3,7 +3,6 @@ package openapi_test
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/kube-openapi/pkg/handler3"
 
 	"holdfast.dev/holdfast/internal/apiserver/openapi"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const document = `{"openapi":"3.0.0","info":{"title":"Boats","version":"v1"},"paths":{}}`
@@ -147,10 +147,7 @@ func TestList(t *testing.T) {
 	documents.Set("apis/gone/v1", openapi.NewV3(nil, unknown.build))
 	documents.Remove("apis/gone/v1")
 	res := get(http.HandlerFunc(documents.ServeList), openapi.PathV3)
-	var list handler3.OpenAPIV3Discovery
-	if err := json.Unmarshal([]byte(body(t, res)), &list); err != nil {
-		t.Fatal(err)
-	}
+	list := *yamltest.Known[handler3.OpenAPIV3Discovery](t, body(t, res))
 	want := map[string]string{"apis/boats/v1": "ABC", "apis/cars/v1": openapi.Hash([]byte(document))}
 	if len(list.Paths) != len(want) {
 		t.Errorf("the list has %d paths, want %d", len(list.Paths), len(want))

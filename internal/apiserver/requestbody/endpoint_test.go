@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // endpoint is a resource or a subresource that the tests send bodies to.
@@ -83,30 +85,23 @@ func (e endpoint) another() string {
 // encode returns an object, as YAML, in the encoding of a media type.
 func (e endpoint) encode(t *testing.T, mediaType, text string) []byte {
 	t.Helper()
-	data, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var value any
-	if err := yaml.Unmarshal(data, &value); err != nil {
-		t.Fatal(err)
-	}
+	data := yamltest.JSON(t, text)
 	base, _, _ := strings.Cut(strings.ToLower(mediaType), ";")
 	switch base {
 	case "application/yaml":
 		return []byte(text)
 	case "application/cbor", "application/apply-patch+cbor":
-		if data, err = direct.Marshal(value); err != nil {
+		encoded, err := direct.Marshal(yamltest.Value(t, text))
+		if err != nil {
 			t.Fatal(err)
 		}
+		return encoded
 	case "application/vnd.kubernetes.protobuf":
-		unknown := &runtime.Unknown{Raw: data}
-		if err := yaml.Unmarshal(data, &unknown.TypeMeta); err != nil {
-			t.Fatal(err)
-		}
+		unknown := &runtime.Unknown{Raw: data, TypeMeta: *yamltest.Known[runtime.TypeMeta](t, text)}
 		if e.message != nil {
 			message := e.message.DeepCopyObject()
-			if err := yaml.Unmarshal(data, message); err != nil {
+			err := yaml.Unmarshal(data, message) // the fields that the message has
+			if err != nil {
 				t.Fatal(err)
 			}
 			if unknown.Raw, err = message.(interface{ Marshal() ([]byte, error) }).Marshal(); err != nil {

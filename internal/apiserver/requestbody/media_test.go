@@ -11,7 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 var (
@@ -143,10 +144,7 @@ func TestMediaTypes(t *testing.T) {
 func createObjects(t *testing.T) {
 	t.Helper()
 	create := func(path, text string) {
-		data, err := yaml.YAMLToJSON([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := yamltest.JSON(t, text)
 		shared.must(t, http.StatusCreated, call{method: "POST", path: path, body: data})
 	}
 	for _, e := range endpoints() {

@@ -18,12 +18,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/nesting"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const (
@@ -41,7 +41,7 @@ func nested(levels int) string {
 // preserving returns the definition of Things that keep unknown fields, as JSON.
 func preserving(t *testing.T, group string) []byte {
 	t.Helper()
-	data, err := yaml.YAMLToJSON(fmt.Appendf(nil, `
+	data := yamltest.JSON(t, fmt.Appendf(nil, `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: things.%s}
@@ -57,9 +57,6 @@ spec:
     schema: {openAPIV3Schema: {type: object, properties: {
       spec: {type: object, x-kubernetes-preserve-unknown-fields: true},
       status: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}`, group))
-	if err != nil {
-		t.Fatal(err)
-	}
 	return data
 }
 

@@ -9,17 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver/subresource"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 func entries(t *testing.T, text string) []metav1.ManagedFieldsEntry {
 	t.Helper()
-	var out []metav1.ManagedFieldsEntry
-	if err := yaml.Unmarshal([]byte(text), &out); err != nil {
-		t.Fatal(err)
-	}
+	out := *yamltest.Decode[[]metav1.ManagedFieldsEntry](t, text)
 	for i := range out {
 		out[i].FieldsType = "FieldsV1"
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/cli/guard"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // run runs holdfast with the command guard only.
@@ -26,15 +26,6 @@ func run(ctx context.Context, stdin string, args ...string) (stdout, stderr stri
 	root.SetArgs(args)
 	err = root.ExecuteContext(ctx)
 	return out.String(), errs.String(), err
-}
-
-func decode(t *testing.T, text string) map[string]any {
-	t.Helper()
-	var out map[string]any
-	if err := yaml.Unmarshal([]byte(text), &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 func TestConvert(t *testing.T) {
@@ -55,7 +46,7 @@ func TestConvert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err, stderr)
 	}
-	if diff := cmp.Diff(decode(t, string(original)), decode(t, back)); diff != "" {
+	if diff := cmp.Diff(yamltest.Map(t, string(original)), yamltest.Map(t, back)); diff != "" {
 		t.Errorf("converted back (-want +got):\n%s", diff)
 	}
 }

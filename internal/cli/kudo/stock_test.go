@@ -13,17 +13,16 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/cli"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // stock is a server without built-in operator packages, for which `holdfast kudo init` was
@@ -69,10 +68,7 @@ func (s *stock) awaitWebhooks(t *testing.T) {
 	t.Helper()
 	resource := s.dynamic.Resource(api.GroupVersion.WithResource("instances")).Namespace("default")
 	waittest.Until(t, "instances are judged", func() error {
-		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(tokInstance), &object.Object); err != nil {
-			t.Fatal(err)
-		}
+		object := yamltest.Object(t, tokInstance)
 		_, err := resource.Create(t.Context(), object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
 	})
@@ -245,10 +241,7 @@ spec:
 func (c cluster) create(t *testing.T, text string) error {
 	t.Helper()
 	for document := range strings.SplitSeq(text, "\n---\n") {
-		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
-			t.Fatal(err)
-		}
+		object := yamltest.Object(t, document)
 		_, err := c.resource(strings.ToLower(object.GetKind())+"s").Create(t.Context(), object, metav1.CreateOptions{})
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package ownershipcheck_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -26,22 +28,13 @@ type stored struct {
 // body returns the stored object as JSON.
 func (s stored) body(t *testing.T) []byte {
 	t.Helper()
-	var live map[string]any
-	if err := yaml.Unmarshal([]byte(s.live), &live); err != nil {
-		t.Fatal(err)
-	}
+	live := yamltest.Map(t, s.live)
 	if s.applied != "" {
-		config, err := yaml.YAMLToJSON([]byte(s.applied))
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := yamltest.JSON(t, s.applied)
 		live = ownership.WithLastApplied(live, string(config))
 	}
-	data, err := yaml.Marshal(live)
+	data, err := json.Marshal(live)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if data, err = yaml.YAMLToJSON(data); err != nil {
 		t.Fatal(err)
 	}
 	return data
@@ -186,10 +179,7 @@ func (w written) send(t *testing.T, server *servertest.Server) string {
 			t.Error(err)
 		}
 	}()
-	body, err := yaml.YAMLToJSON([]byte(w.body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := yamltest.JSON(t, w.body)
 	c := newClient(t, server.Config(t), w.command)
 	request := c.CoreV1().RESTClient().Put().SetHeader("Content-Type", "application/json")
 	if w.media != "" {

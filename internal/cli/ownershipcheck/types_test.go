@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"holdfast.dev/holdfast/internal/cli/ownershipcheck"
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -58,7 +58,7 @@ func TestTypes(t *testing.T) {
 				return []byte(test.published), test.err
 			}}
 			typ := types.Of(gizmo, from)
-			fields, note := ownership.Owners(typ, object(t, `{"spec":{"parts":[{"name":"a","color":"red"}]}}`), nil, ownership.Commands{})
+			fields, note := ownership.Owners(typ, yamltest.Map(t, `{"spec":{"parts":[{"name":"a","color":"red"}]}}`), nil, ownership.Commands{})
 			if note != "" || len(fields) != 1 || fields[0].Path.String() != ".spec.parts" {
 				t.Errorf("for client-side apply: %v, %q", fields, note)
 			}
@@ -95,9 +95,9 @@ func TestDefaults(t *testing.T) {
 			if set == nil {
 				return
 			}
-			given := object(t, `{"spec":{"parts":[{"name":"a"}]}}`)
+			given := yamltest.Map(t, `{"spec":{"parts":[{"name":"a"}]}}`)
 			got, err := set(given)
-			if diff := cmp.Diff(object(t, test.want), got); diff != "" || err != nil {
+			if diff := cmp.Diff(yamltest.Map(t, test.want), got); diff != "" || err != nil {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
 			if _, ok := given["spec"].(map[string]any)["size"]; ok {
@@ -117,20 +117,11 @@ func managedFinding(t *testing.T, typ *ownership.Type) string {
 	}}
 	verdict := ownership.Judge(ownership.Write{
 		Type: typ, LiveManagers: managers, Writer: ownership.ParseWriter(ownership.Request{Command: "holdfast patch"}),
-		Live: object(t, `{"spec":{"parts":[{"name":"a","color":"red"}]}}`), New: object(t, `{"spec":{"parts":[{"name":"a","color":"blue"}]}}`),
+		Live: yamltest.Map(t, `{"spec":{"parts":[{"name":"a","color":"red"}]}}`), New: yamltest.Map(t, `{"spec":{"parts":[{"name":"a","color":"blue"}]}}`),
 	}, nil)
 	var paths []string
 	for _, finding := range verdict.Findings {
 		paths = append(paths, finding.Path.String())
 	}
 	return strings.Join(paths, " ")
-}
-
-func object(t testing.TB, text string) map[string]any {
-	t.Helper()
-	var out map[string]any
-	if err := utiljson.Unmarshal([]byte(text), &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
 }

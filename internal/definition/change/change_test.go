@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/change"
 	"holdfast.dev/holdfast/internal/definition/source"
 	"holdfast.dev/holdfast/internal/manifest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // head is a definition up to its versions.
@@ -204,10 +204,7 @@ func TestHits(t *testing.T) {
 	kind := change.Kind{Old: compile(t, oldCRD), New: compile(t, newCRD)}
 	changes := change.Compare(t.Context(), oldCRD, newCRD)
 	var list []map[string]any
-	data, err := yaml.YAMLToJSON([]byte(objects))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := yamltest.JSON(t, objects)
 	if err := utiljson.Unmarshal(data, &list); err != nil {
 		t.Fatal(err)
 	}

@@ -9,16 +9,13 @@ import (
 
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/definition/escape"
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/schema"
 )
 
-func decodeSchema(t testing.TB, text string) *schema.Schema {
+func schemaOf(t testing.TB, text string) *schema.Schema {
 	t.Helper()
-	var object map[string]any
-	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
-		t.Fatalf("%v in\n%s", err, text)
-	}
-	s, unknown, err := schema.Decode(object)
+	s, unknown, err := schema.Decode(yamltest.Map(t, text))
 	if err != nil || len(unknown) > 0 {
 		t.Fatalf("error %v, unknown %v in\n%s", err, unknown, text)
 	}
@@ -50,7 +47,7 @@ func FuzzFind(f *testing.F) {
 func escapes(t *testing.T, text string) []string {
 	t.Helper()
 	var all []string
-	for _, e := range escape.Find(decodeSchema(t, text)) {
+	for _, e := range escape.Find(schemaOf(t, text)) {
 		hole := map[escape.Hole]string{
 			escape.OptionalField: "optional", escape.NullableField: "nullable", escape.UntypedField: "untyped",
 			escape.MapKey: "key of", escape.ListItem: "item of",
@@ -338,7 +335,7 @@ func TestEscapesOfSeveralRules(t *testing.T) {
 
 func TestEscapeText(t *testing.T) {
 	var got []string
-	for _, e := range escape.Find(decodeSchema(t, `{properties: {
+	for _, e := range escape.Find(schemaOf(t, `{properties: {
 		foo: {type: object, properties: {x: {type: string, x-kubernetes-immutable: true}}},
 		l: {type: array, items: {type: string, x-kubernetes-immutable: true}},
 		m: {type: object, additionalProperties: {type: string, x-kubernetes-immutable: true}},

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/preview"
 	"holdfast.dev/holdfast/internal/definition/source"
 	"holdfast.dev/holdfast/internal/manifest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // widgets has markers, a default, a CEL rule and a status subresource in v1, and other markers
@@ -93,33 +93,6 @@ func read(t *testing.T, text string) (*definition.CustomResourceDefinition, map[
 		t.Fatal(err)
 	}
 	return def.CustomResourceDefinition, versions
-}
-
-// object reads an object, nil for an empty text.
-func object(t *testing.T, text string) map[string]any {
-	t.Helper()
-	var out map[string]any
-	if err := yaml.Unmarshal([]byte(text), &out); err != nil {
-		t.Fatal(err)
-	}
-	return integers(out).(map[string]any)
-}
-
-// integers makes whole numbers integers, as the decoder of the server does.
-func integers(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for name := range v {
-			v[name] = integers(v[name])
-		}
-	case []any:
-		for i := range v {
-			v[i] = integers(v[i])
-		}
-	case float64:
-		return int64(v)
-	}
-	return v
 }
 
 // findings returns everything that a judgement found, a line for each.
@@ -206,10 +179,10 @@ func TestJudge(t *testing.T) {
 			header := "apiVersion: example.com/" + version + "\nkind: Widget\n"
 			update := preview.Update{
 				Definition: crd, Versions: versions, Version: version,
-				New: object(t, header+"metadata: {name: a}\n"+test.updated),
+				New: yamltest.Map(t, header+"metadata: {name: a}\n"+test.updated),
 			}
 			if test.old != "" {
-				update.Old = object(t, strings.Replace(header, "/v2", "/v1", 1)+
+				update.Old = yamltest.Map(t, strings.Replace(header, "/v2", "/v1", 1)+
 					"metadata: {name: a, namespace: space, uid: u, resourceVersion: '7', creationTimestamp: x}\n"+test.old)
 			}
 			before := cmp.Diff(nil, update.New)
@@ -234,8 +207,8 @@ func TestJudgeConversion(t *testing.T) {
 		"{conversionReviewVersions: [v1], clientConfig: {url: 'https://127.0.0.1:1/'}}}\n  versions:\n", 1))
 	j := preview.Update{
 		Definition: crd, Versions: versions, Version: "v1",
-		Old: object(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, spec: {colour: red}}"),
-		New: object(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, spec: {colour: blue}}"),
+		Old: yamltest.Map(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, spec: {colour: red}}"),
+		New: yamltest.Map(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, spec: {colour: blue}}"),
 	}.Judge(t.Context())
 	if j.Outcome != preview.InPlace || !slices.Equal(findings(j), []string{"v2: unchecked"}) {
 		t.Errorf("outcome %q, findings %v", j.Outcome, findings(j))
@@ -303,9 +276,9 @@ func TestLoss(t *testing.T) {
 			t.Parallel()
 			var others []map[string]any
 			for _, other := range test.others {
-				others = append(others, object(t, other))
+				others = append(others, yamltest.Map(t, other))
 			}
-			got := preview.Judgement{Old: object(t, test.old), New: object(t, test.updated)}.Loss(others)
+			got := preview.Judgement{Old: yamltest.Map(t, test.old), New: yamltest.Map(t, test.updated)}.Loss(others)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("loss (-want +got):\n%s", diff)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/v1beta1"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // A definition in v1beta1 is converted to the stored form and back.
@@ -123,13 +124,13 @@ conversion:
 			}
 			stored := crd.ToStored()
 			definition.Write{APIVersion: definition.V1beta1}.Prepare(stored)
-			if diff := cmp.Diff(values(t, []byte(head+test.stored)), values(t, marshal(t, stored.Spec))); diff != "" {
+			if diff := cmp.Diff(yamltest.Map(t, []byte(head+test.stored)), yamltest.Map(t, marshal(t, stored.Spec))); diff != "" {
 				t.Errorf("stored (-want +got):\n%s", diff)
 			}
 			if test.shown == "" {
 				test.shown = test.spec
 			}
-			if diff := cmp.Diff(values(t, []byte(head+test.shown)), values(t, marshal(t, v1beta1.FromStored(stored).Spec))); diff != "" {
+			if diff := cmp.Diff(yamltest.Map(t, []byte(head+test.shown)), yamltest.Map(t, marshal(t, v1beta1.FromStored(stored).Spec))); diff != "" {
 				t.Errorf("shown (-want +got):\n%s", diff)
 			}
 		})
@@ -140,15 +141,6 @@ func marshal(t *testing.T, value any) []byte {
 	t.Helper()
 	out, err := json.Marshal(value)
 	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-func values(t *testing.T, text []byte) map[string]any {
-	t.Helper()
-	var out map[string]any
-	if err := yaml.Unmarshal(text, &out); err != nil {
 		t.Fatal(err)
 	}
 	return out

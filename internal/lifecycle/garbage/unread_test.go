@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // TestUnreadableKind deletes owners while the conversion webhook of one kind is down, after a
@@ -132,10 +132,7 @@ spec:
   versions:
   - {name: v1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
   - {name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}`, conversion)
-	data, err := yaml.YAMLToJSON(patch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := yamltest.JSON(t, patch)
 	if _, err := w.definitions.Patch(t.Context(), "widgets."+w.group, types.MergePatchType, data, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // widgets is the custom resource Widget in a group of its own.
@@ -43,8 +43,7 @@ func (c cluster) defineVersions(t testing.TB, group, versions string) widgets {
 // Widgets.
 func (c cluster) createDefinition(t testing.TB, group, versions string) widgets {
 	t.Helper()
-	var object map[string]any
-	if err := yaml.Unmarshal(fmt.Appendf(nil, `
+	object := yamltest.Map(t, fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: widgets.%s}
@@ -52,9 +51,7 @@ spec:
   group: %s
   scope: Namespaced
   names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
-  versions: %s`, group, group, versions), &object); err != nil {
-		t.Fatal(err)
-	}
+  versions: %s`, group, group, versions))
 	w := c.widgets(group)
 	if _, err := w.definitions.Create(t.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

@@ -9,11 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/native"
 	"holdfast.dev/holdfast/internal/native/columns"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // now is the current time in all tests. Most objects of the tests were created ten minutes before.
@@ -28,7 +27,7 @@ func (cases rows) run(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			want := strings.TrimSpace(c.want) + "\n"
-			if diff := cmp.Diff(want, row(t, decode(t, scheme, c.object))); diff != "" {
+			if diff := cmp.Diff(want, row(t, yamltest.Kind(t, scheme, c.object))); diff != "" {
 				t.Errorf("row (-want +got):\n%s", diff)
 			}
 		})
@@ -52,20 +51,6 @@ func row(t *testing.T, obj runtime.Object) string {
 		fmt.Fprintln(&b, strings.TrimSpace(fmt.Sprintf("%s%s: %v", c.Name, star, cells[i])))
 	}
 	return b.String()
-}
-
-func decode(t *testing.T, scheme *runtime.Scheme, text string) runtime.Object {
-	t.Helper()
-	data, err := yaml.YAMLToJSONStrict([]byte(text))
-	if err != nil {
-		t.Fatalf("parse %s: %v", text, err)
-	}
-	strict := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
-	obj, _, err := strict.Decode(data, nil, nil)
-	if err != nil {
-		t.Fatalf("decode %s: %v", text, err)
-	}
-	return obj
 }
 
 // TestEveryKind checks that each built-in kind has a table.

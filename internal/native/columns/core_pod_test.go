@@ -6,6 +6,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/native"
 	"holdfast.dev/holdfast/internal/native/columns"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 func TestPod(t *testing.T) {
@@ -247,7 +248,7 @@ func TestPodStatus(t *testing.T) {
 	scheme := native.NewPublishedScheme()
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			obj := decode(
+			obj := yamltest.Kind(
 				t, scheme,
 				fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: a, %s}\n%s\nstatus: %s\n", c.metadata, c.spec, c.status),
 			)

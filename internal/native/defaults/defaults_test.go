@@ -19,6 +19,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/native"
 	"holdfast.dev/holdfast/internal/native/defaults"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // manifests are test cases: an object as a client writes it, and the same object with its defaults.
@@ -29,9 +30,9 @@ func (cases manifests) run(t *testing.T) {
 	scheme := newScheme()
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			obj := decode(t, scheme, c.in)
+			obj := yamltest.Kind(t, scheme, c.in)
 			scheme.Default(obj)
-			if diff := cmp.Diff(show(t, decode(t, scheme, c.want)), show(t, obj)); diff != "" {
+			if diff := cmp.Diff(show(t, yamltest.Kind(t, scheme, c.want)), show(t, obj)); diff != "" {
 				t.Errorf("defaulted (-want +got):\n%s", diff)
 			}
 		})
@@ -43,20 +44,6 @@ func newScheme() *runtime.Scheme {
 	scheme := native.NewPublishedScheme()
 	defaults.Register(scheme)
 	return scheme
-}
-
-func decode(t *testing.T, scheme *runtime.Scheme, text string) runtime.Object {
-	t.Helper()
-	data, err := yaml.YAMLToJSONStrict([]byte(text))
-	if err != nil {
-		t.Fatalf("parse %s: %v", text, err)
-	}
-	strict := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
-	obj, _, err := strict.Decode(data, nil, nil)
-	if err != nil {
-		t.Fatalf("decode %s: %v", text, err)
-	}
-	return obj
 }
 
 func show(t *testing.T, obj runtime.Object) string {
@@ -138,7 +125,7 @@ items:
 // TestNothingIsShared checks that maps with defaults from the same source do not share memory.
 func TestNothingIsShared(t *testing.T) {
 	scheme := newScheme()
-	obj := decode(t, scheme, `
+	obj := yamltest.Kind(t, scheme, `
 apiVersion: v1
 kind: ReplicationController
 spec:

@@ -7,9 +7,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/native/frozen"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // update is an update of an object, and the errors of the check.
@@ -27,9 +27,7 @@ func checkUpdates(t *testing.T, cases map[string]update) {
 		t.Run(name, func(t *testing.T) {
 			oldObj, newObj := c.kind, c.kind.DeepCopyObject()
 			for text, obj := range map[string]runtime.Object{c.old: oldObj, c.new: newObj} {
-				if err := yaml.UnmarshalStrict([]byte(text), obj); err != nil {
-					t.Fatal(err)
-				}
+				yamltest.Into(t, text, obj)
 			}
 			var got []string
 			for _, err := range frozen.Check(newObj, oldObj) {
@@ -57,10 +55,7 @@ spec:
       containers:
       - {name: a, image: x, env: [{name: A, value: b}], resources: {limits: {cpu: "1", memory: 1Gi}}}
 `
-	deployment := &appsv1.Deployment{}
-	if err := yaml.Unmarshal([]byte(manifest), deployment); err != nil {
-		b.Fatal(err)
-	}
+	deployment := yamltest.Decode[appsv1.Deployment](b, manifest)
 	changed := deployment.DeepCopy()
 	changed.Spec.Template.Spec.Containers[0].Image = "y"
 	b.ReportAllocs()

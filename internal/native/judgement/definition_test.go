@@ -5,10 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/native/judgement"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // The canonical form of an applied definition has the shape of the stored object, and
@@ -68,7 +67,7 @@ versions:
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			config, err := json.Marshal(map[string]any{
-				"apiVersion": test.apiVersion, "kind": "CustomResourceDefinition", "spec": values(t, head+test.spec),
+				"apiVersion": test.apiVersion, "kind": "CustomResourceDefinition", "spec": yamltest.Map(t, head+test.spec),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -77,7 +76,7 @@ versions:
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(values(t, head+test.want), got["spec"]); diff != "" {
+			if diff := cmp.Diff(yamltest.Map(t, head+test.want), got["spec"]); diff != "" {
 				t.Errorf("spec (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(test.unknown, unknown); diff != "" {
@@ -98,17 +97,4 @@ versions:
 	if _, _, err := judgement.CanonicalDefinition([]byte("{}")); err != nil {
 		t.Errorf("nothing: %v", err)
 	}
-}
-
-// values returns the object in a YAML text.
-func values(t testing.TB, text string) (out map[string]any) {
-	t.Helper()
-	data, err := yaml.YAMLToJSON([]byte(text))
-	if err == nil {
-		err = utiljson.Unmarshal(data, &out)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }

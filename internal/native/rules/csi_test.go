@@ -140,7 +140,7 @@ func TestChangedRanges(t *testing.T) {
 
 // TestChangedDrivers checks that a driver of a CSINode can only change its number of volumes.
 func TestChangedDrivers(t *testing.T) {
-	old := decode(t, []byte(valid["CSINode"])).(*storagev1.CSINode)
+	old := defaulted(t, []byte(valid["CSINode"])).(*storagev1.CSINode)
 	old.ResourceVersion = "1"
 	grown := old.DeepCopy()
 	count := int32(30)

@@ -77,6 +77,6 @@ func TestWithoutDefaults(t *testing.T) {
 			volumeBindingMode: Required value`}},
 		"IngressClass": {"scope": {"spec/parameters/scope =", `spec.parameters.scope: Required value`}},
 	} {
-		rows.runWith(t, kind, decodeWithoutDefaults)
+		rows.runWith(t, kind, plain)
 	}
 }

@@ -111,7 +111,7 @@ func FuzzValidate(f *testing.F) {
 
 // BenchmarkDeployment validates a Deployment with 82 fields, defaults included.
 func BenchmarkDeployment(b *testing.B) {
-	benchmark(b, decode(b, edit(b, valid["Deployment"], `
+	benchmark(b, defaulted(b, edit(b, valid["Deployment"], `
 		spec/template/spec/serviceAccountName = web
 		spec/template/spec/securityContext = {runAsNonRoot: true, runAsUser: 1000, fsGroup: 2000}
 		spec/template/spec/volumes = [{name: config, configMap: {name: web}}, {name: tmp, emptyDir: {}}, {name: cert, secret: {secretName: cert}}]
@@ -131,12 +131,12 @@ func BenchmarkDeployment(b *testing.B) {
 
 // BenchmarkPod validates a pod with many features, 188 fields.
 func BenchmarkPod(b *testing.B) {
-	benchmark(b, decode(b, edit(b, valid["Pod"], "")))
+	benchmark(b, defaulted(b, edit(b, valid["Pod"], "")))
 }
 
 // BenchmarkConfigMap validates a small ConfigMap.
 func BenchmarkConfigMap(b *testing.B) {
-	benchmark(b, decode(b, edit(b, valid["ConfigMap"], "")))
+	benchmark(b, defaulted(b, edit(b, valid["ConfigMap"], "")))
 }
 
 func benchmark(b *testing.B, obj runtime.Object) {

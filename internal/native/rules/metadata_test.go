@@ -99,8 +99,8 @@ func TestUpdate(t *testing.T) {
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
 			stored := "metadata/resourceVersion = '1'\n"
-			oldObj := decode(t, edit(t, valid[row.kind], stored+row.old))
-			newObj := decode(t, edit(t, valid[row.kind], stored+row.new))
+			oldObj := defaulted(t, edit(t, valid[row.kind], stored+row.old))
+			newObj := defaulted(t, edit(t, valid[row.kind], stored+row.new))
 			if diff := cmp.Diff(lines(row.want), messages(rules.ValidateUpdate(newObj, oldObj))); diff != "" {
 				t.Errorf("ValidateUpdate (-want +got):\n%s", diff)
 			}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/native/rules"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 func TestValidateNewEvent(t *testing.T) {
@@ -37,10 +37,7 @@ func TestValidateNewEvent(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			event := &corev1.Event{}
-			if err := yaml.UnmarshalStrict([]byte(c.event), event); err != nil {
-				t.Fatal(err)
-			}
+			event := yamltest.Decode[corev1.Event](t, c.event)
 			var got []string
 			for _, err := range rules.ValidateNewEvent(event) {
 				got = append(got, err.Error())

@@ -11,12 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/native"
 	"holdfast.dev/holdfast/internal/native/rules"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // edits are test cases for one kind. Each case changes the valid manifest of the kind and has the errors that Validate must
@@ -29,7 +28,7 @@ type edits map[string]struct{ set, want string }
 // run runs the cases with objects that have their defaults set.
 func (rows edits) run(t *testing.T, kind string) {
 	t.Helper()
-	rows.runWith(t, kind, decode)
+	rows.runWith(t, kind, defaulted)
 }
 
 func (rows edits) runWith(t *testing.T, kind string, read func(testing.TB, []byte) runtime.Object) {
@@ -74,41 +73,30 @@ func messages(errs field.ErrorList) []string {
 
 var scheme = sync.OnceValue(native.NewScheme)
 
-// decode decodes an object like the server: strictly, and with its defaults.
-func decode(t testing.TB, manifest []byte) runtime.Object {
+// plain decodes an object strictly, without its defaults.
+func plain(t testing.TB, manifest []byte) runtime.Object {
 	t.Helper()
-	obj := decodeWithoutDefaults(t, manifest)
-	scheme().Default(obj)
-	return obj
+	return yamltest.Kind(t, scheme(), manifest)
 }
 
-// decodeWithoutDefaults decodes an object without its defaults.
-func decodeWithoutDefaults(t testing.TB, manifest []byte) runtime.Object {
+// defaulted decodes an object like the server: strictly, and with its defaults.
+func defaulted(t testing.TB, manifest []byte) runtime.Object {
 	t.Helper()
-	codecs := serializer.NewCodecFactory(scheme(), serializer.EnableStrict)
-	obj, _, err := codecs.UniversalDeserializer().Decode(manifest, nil, nil)
-	if err != nil {
-		t.Fatalf("decode: %v\n%s", err, manifest)
-	}
+	obj := plain(t, manifest)
+	scheme().Default(obj)
 	return obj
 }
 
 // edit makes the changes to a manifest and returns it as JSON.
 func edit(t testing.TB, manifest, changes string) []byte {
 	t.Helper()
-	var root any
-	if err := yaml.Unmarshal([]byte(manifest), &root); err != nil {
-		t.Fatal(err)
-	}
+	root := yamltest.Value(t, manifest)
 	for _, line := range lines(changes) {
 		path, text, ok := strings.Cut(line, " =")
 		if !ok {
 			t.Fatalf("no = in %q", line)
 		}
-		var value any
-		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
+		value := yamltest.Value(t, text)
 		root = set(t, root, strings.Split(path, "/"), value)
 	}
 	out, err := json.Marshal(root)
@@ -149,11 +137,11 @@ func set(t testing.TB, node any, path []string, value any) any {
 func TestValidManifestsHaveNoErrors(t *testing.T) {
 	for name, manifest := range valid {
 		t.Run(name, func(t *testing.T) {
-			obj := decode(t, edit(t, manifest, ""))
+			obj := defaulted(t, edit(t, manifest, ""))
 			if got := messages(rules.Validate(obj)); got != nil {
 				t.Errorf("create:\n%s", strings.Join(got, "\n"))
 			}
-			stored := decode(t, edit(t, manifest, "metadata/resourceVersion = '1'"))
+			stored := defaulted(t, edit(t, manifest, "metadata/resourceVersion = '1'"))
 			if got := messages(rules.ValidateUpdate(stored, stored)); got != nil {
 				t.Errorf("update:\n%s", strings.Join(got, "\n"))
 			}

@@ -171,8 +171,8 @@ func TestStatus(t *testing.T) {
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
 			stored := "metadata/resourceVersion = '1'\n"
-			oldObj := decode(t, edit(t, valid[row.kind], stored+row.old))
-			newObj := decode(t, edit(t, valid[row.kind], stored+row.new))
+			oldObj := defaulted(t, edit(t, valid[row.kind], stored+row.old))
+			newObj := defaulted(t, edit(t, valid[row.kind], stored+row.new))
 			if diff := cmp.Diff(lines(row.want), messages(rules.ValidateStatus(newObj, oldObj))); diff != "" {
 				t.Errorf("ValidateStatus (-want +got):\n%s", diff)
 			}

@@ -25,7 +25,7 @@ CzIUAiEApYqorsUoj47/kUTcVGNBd1eMxNXDD1itFqBqrfAWR2o=
 
 func TestTrustBundles(t *testing.T) {
 	const omitted = `spec.trustBundle: Invalid value: "<value omitted>": `
-	anchor := decode(t, []byte(valid["ClusterTrustBundle"])).(*certificatesv1.ClusterTrustBundle).Spec.TrustBundle
+	anchor := defaulted(t, []byte(valid["ClusterTrustBundle"])).(*certificatesv1.ClusterTrustBundle).Spec.TrustBundle
 	bundle := func(text string) string {
 		quoted, err := json.Marshal(text)
 		if err != nil {
@@ -59,7 +59,7 @@ func TestTrustBundles(t *testing.T) {
 
 // TestUnchangedTrustBundle checks that a bundle is only parsed if it changes.
 func TestUnchangedTrustBundle(t *testing.T) {
-	old := decode(t, []byte(valid["ClusterTrustBundle"])).(*certificatesv1.ClusterTrustBundle)
+	old := defaulted(t, []byte(valid["ClusterTrustBundle"])).(*certificatesv1.ClusterTrustBundle)
 	old.ResourceVersion, old.Spec.TrustBundle = "1", "stored by an older server"
 	labelled := old.DeepCopy()
 	labelled.Labels = map[string]string{"a": "b"}

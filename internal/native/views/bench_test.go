@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"holdfast.dev/holdfast/internal/native/views"
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -60,7 +61,7 @@ func benchmarkWrite(b *testing.B, fixtures *fixtures) ownership.Write {
 	apply(benchmarkFile(1))(w)
 	live := w.live()
 	// The object after a patch of 14 fields.
-	updated := w.normalize(w.annotate(parse(t, benchmarkFile(2)), live.GetAnnotations()[ownership.LastApplied]))
+	updated := w.normalize(w.annotate(yamltest.Map(t, benchmarkFile(2)), live.GetAnnotations()[ownership.LastApplied]))
 	return ownership.Write{
 		Type: w.typ, Live: live.Object, New: updated, LiveManagers: live.GetManagedFields(),
 		Writer: ownership.ParseWriter(ownership.Request{Command: "kubectl patch", FieldManager: "kubectl-patch", User: "jane"}),
@@ -113,7 +114,7 @@ func BenchmarkJudge(b *testing.B) {
 	})
 	applied.New = runtime.DeepCopyJSON(write.New)
 	u := unstructured.Unstructured{Object: applied.New}
-	u.SetAnnotations(map[string]string{ownership.LastApplied: encodeBench(b, parse(&testing.T{}, benchmarkFile(2)))})
+	u.SetAnnotations(map[string]string{ownership.LastApplied: encodeBench(b, yamltest.Map(b, benchmarkFile(2)))})
 	measure(b, "apply", func() {
 		judge(applied, cache)()
 		// The next apply begins with the configuration of this one.

@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/native"
 	"holdfast.dev/holdfast/internal/native/views"
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -17,10 +17,7 @@ func TestDiffering(t *testing.T) {
 	types := views.New()
 	scheme := native.NewScheme()
 	read := func(file string) *appsv1.Deployment {
-		obj := &appsv1.Deployment{}
-		if err := yaml.Unmarshal([]byte(file), obj); err != nil {
-			t.Fatal(err)
-		}
+		obj := yamltest.Decode[appsv1.Deployment](t, file)
 		scheme.Default(obj)
 		return obj
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -34,7 +35,7 @@ func (w *simulation) apply(request ownership.Request, file string) []string {
 // tryApply is apply, but returns the error of a patch that kubectl cannot create or the server
 // cannot apply.
 func (w *simulation) tryApply(request ownership.Request, file string) ([]string, error) {
-	config := parse(w.t, file)
+	config := yamltest.Map(w.t, file)
 	text, err := ownership.Replacement(config)
 	w.check(err)
 	modified := w.annotate(config, text)
@@ -55,11 +56,11 @@ func (w *simulation) tryApply(request ownership.Request, file string) ([]string,
 		if err != nil {
 			return nil, err
 		}
-		return w.write(request, parse(w.t, string(merged)), false), nil
+		return w.write(request, yamltest.Map(w.t, string(merged)), false), nil
 	}
 	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(original, encode(w.t, modified), current)
 	w.check(err)
-	return w.write(request, mergePatch(parse(w.t, string(current)), parse(w.t, string(patch))), false), nil
+	return w.write(request, mergePatch(yamltest.Map(w.t, string(current)), yamltest.Map(w.t, string(patch))), false), nil
 }
 
 // mergePatch applies a JSON merge patch to obj.
@@ -103,14 +104,14 @@ func edit(patch string) operation { return patchWith("kubectl edit", "kubectl-ed
 // patchAs simulates a patch by any client.
 func patchAs(request ownership.Request, patch string) operation {
 	return func(w *simulation) []string {
-		current, data := encode(w.t, w.live().Object), encode(w.t, parse(w.t, patch))
+		current, data := encode(w.t, w.live().Object), encode(w.t, yamltest.Map(w.t, patch))
 		typed, err := w.scheme.New(w.kind)
 		if err != nil {
-			return w.write(request, mergePatch(parse(w.t, string(current)), parse(w.t, patch)), false)
+			return w.write(request, mergePatch(yamltest.Map(w.t, string(current)), yamltest.Map(w.t, patch)), false)
 		}
 		merged, err := strategicpatch.StrategicMergePatch(current, data, typed)
 		w.check(err)
-		return w.write(request, parse(w.t, string(merged)), false)
+		return w.write(request, yamltest.Map(w.t, string(merged)), false)
 	}
 }
 
@@ -118,7 +119,7 @@ func patchAs(request ownership.Request, patch string) operation {
 func mergeWith(command, manager, patch string) operation {
 	return func(w *simulation) []string {
 		request := ownership.Request{Command: command, FieldManager: manager, UserAgent: "kubectl/v1", User: "jane"}
-		return w.write(request, mergePatch(w.live().Object, parse(w.t, patch)), false)
+		return w.write(request, mergePatch(w.live().Object, yamltest.Map(w.t, patch)), false)
 	}
 }
 
@@ -130,14 +131,14 @@ func scale(n int) operation {
 // create simulates kubectl create of a file.
 func create(file string) operation {
 	return func(w *simulation) []string {
-		return w.write(ownership.Request{Command: "kubectl create", FieldManager: "kubectl-create", User: "jane"}, parse(w.t, file), false)
+		return w.write(ownership.Request{Command: "kubectl create", FieldManager: "kubectl-create", User: "jane"}, yamltest.Map(w.t, file), false)
 	}
 }
 
 // replace simulates kubectl replace of a file.
 func replace(file string) operation {
 	return func(w *simulation) []string {
-		config := parse(w.t, file)
+		config := yamltest.Map(w.t, file)
 		updated, live := config, w.live()
 		text, replaced := live.GetAnnotations()[ownership.LastApplied], false
 		if text != "" && !ownership.EqualJudged(w.typ, live.Object, w.normalize(runtime.DeepCopyJSON(config))) {
@@ -158,7 +159,7 @@ func applyServerSide(manager string, force bool, file string) operation {
 	return func(w *simulation) []string {
 		live := w.live()
 		existed := w.exists()
-		err := w.fields.Apply(&unstructured.Unstructured{Object: parse(w.t, file)}, manager, force)
+		err := w.fields.Apply(&unstructured.Unstructured{Object: yamltest.Map(w.t, file)}, manager, force)
 		if err != nil {
 			w.rejected = []string{"conflict"} // the exact message is not of interest here
 			return nil

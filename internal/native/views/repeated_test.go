@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -134,7 +135,7 @@ func (l repeatedList) run(t *testing.T, w *simulation, seed uint64) string {
 		items[at] = l.item(random)
 	}
 	changed := fmt.Sprintf(l.file, encode(t, items))
-	updated := w.normalize(w.annotate(parse(t, changed), before.GetAnnotations()[ownership.LastApplied]))
+	updated := w.normalize(w.annotate(yamltest.Map(t, changed), before.GetAnnotations()[ownership.LastApplied]))
 	writer := ownership.ParseWriter(ownership.Request{Command: "kubectl patch", FieldManager: "kubectl-patch", User: "jane"})
 	verdict := w.judge(writer, before, &unstructured.Unstructured{Object: updated})
 	w.check(w.fields.Update(&unstructured.Unstructured{Object: updated}, "kubectl-patch"))

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"holdfast.dev/holdfast/internal/native/views"
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -178,7 +179,7 @@ func TestManyDefaults(t *testing.T) {
 		calls++
 		return set(obj)
 	}
-	live, updated := parse(t, web("", "")), parse(t, web("", ""))
+	live, updated := yamltest.Map(t, web("", "")), yamltest.Map(t, web("", ""))
 	for obj, value := range map[*map[string]any]string{&live: "old", &updated: "new"} {
 		labels, env := map[string]any{}, []any{}
 		for i := range 1000 {

@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -50,7 +51,7 @@ func runScenarios(t *testing.T, scenarios map[string]scenario) {
 					t.Errorf("step %d: rejected (-want +got):\n%s", i+1, diff)
 				}
 				w.rejected = nil
-				if s.stored != "" && !containsAll(w.live().Object, parse(t, s.stored)) {
+				if s.stored != "" && !containsAll(w.live().Object, yamltest.Map(t, s.stored)) {
 					t.Errorf("step %d: stored %s, want %s", i+1, encode(t, w.live().Object), s.stored)
 				}
 			}

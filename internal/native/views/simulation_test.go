@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -145,20 +144,6 @@ func (w *simulation) check(err error) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-}
-
-// parse decodes YAML.
-func parse(t *testing.T, text string) map[string]any {
-	t.Helper()
-	data, err := yaml.YAMLToJSON([]byte(text))
-	var out map[string]any
-	if err == nil {
-		err = utiljson.Unmarshal(data, &out)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 func encode(t *testing.T, obj any) []byte {

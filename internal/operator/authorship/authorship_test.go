@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/operator/authorship"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 var (
@@ -35,19 +35,10 @@ func ring(fill ...string) *authorship.Keyring {
 const plain = `{metadata: {namespace: prod, name: tok, uid: one, annotations: {holdfast.dev/judged-with: '{"digest":"d"}'}},
   spec: {operatorVersion: {name: tok-0.1.0}, parameters: {A: a, B: b}, planExecution: {planName: deploy, uid: run}}}`
 
-func instance(t *testing.T, text string) *api.Instance {
-	t.Helper()
-	read := &api.Instance{}
-	if err := yaml.UnmarshalStrict([]byte(text), read); err != nil {
-		t.Fatal(err)
-	}
-	return read
-}
-
 // sealed returns the Instance of a text with a record.
 func sealed(t *testing.T, keys *authorship.Keyring, text string, record authorship.Record) *api.Instance {
 	t.Helper()
-	object := instance(t, text)
+	object := yamltest.Decode[api.Instance](t, text)
 	if err := keys.SetRecord(t.Context(), object, record); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +173,7 @@ func TestRotation(t *testing.T) {
 // TestHistory checks that the authors of recorded parameters open only for these records.
 func TestHistory(t *testing.T) {
 	t.Parallel()
-	object, keys := instance(t, plain), ring("k")
+	object, keys := yamltest.Decode[api.Instance](t, plain), ring("k")
 	var records []api.Record
 	var history []authorship.Authors
 	for _, version := range []string{"1", "2", "3", "4", "5", "6", "7"} {

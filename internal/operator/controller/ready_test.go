@@ -4,28 +4,12 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/operator/controller"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
-
-// object decodes an object. Whole numbers become int64, as in a client.
-func object(t *testing.T, text string) *unstructured.Unstructured {
-	t.Helper()
-	document, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := &unstructured.Unstructured{}
-	if err := json.Unmarshal(document, &read.Object); err != nil {
-		t.Fatal(err)
-	}
-	return read
-}
 
 // readiness is an object without its kind, and the Readiness that it is expected to have.
 type readiness struct{ object, want string }
@@ -135,7 +119,7 @@ func TestReadiness(t *testing.T) {
 	for kind, objects := range kinds {
 		for _, test := range objects {
 			t.Run(kind+" "+test.object, func(t *testing.T) {
-				if got := controller.Readiness(controller.Config{}, object(t, "{"+kind+", "+test.object+"}")); got != test.want {
+				if got := controller.Readiness(controller.Config{}, yamltest.Object(t, "{"+kind+", "+test.object+"}")); got != test.want {
 					t.Errorf("got %q, want %q", got, test.want)
 				}
 			})
@@ -178,7 +162,7 @@ func TestReadinessUnattended(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := controller.Readiness(controller.Config{Unattended: true}, object(t, "{"+test.object+"}")); got != test.want {
+			if got := controller.Readiness(controller.Config{Unattended: true}, yamltest.Object(t, "{"+test.object+"}")); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
@@ -231,7 +215,7 @@ plans:
 			if job == nil {
 				return false
 			}
-			job.Object["status"] = object(t, `{startTime: "2026-01-01T00:00:00Z", conditions: [`+condition+`]}`).Object
+			job.Object["status"] = yamltest.Object(t, `{startTime: "2026-01-01T00:00:00Z", conditions: [`+condition+`]}`).Object
 			_, err := c.resource("batch/jobs").UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
 			return err == nil
 		})

@@ -7,11 +7,10 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/operator/controller"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // TestReviewAccess checks which users may write an object that cannot be tried as a dry run.
@@ -56,10 +55,7 @@ func TestReviewAccess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			object := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal([]byte(strings.Replace(test.object, "NAMESPACE", admin.namespace, 1)), &object.Object); err != nil {
-				t.Fatal(err)
-			}
+			object := yamltest.Object(t, strings.Replace(test.object, "NAMESPACE", admin.namespace, 1))
 			got := ""
 			if err := controller.ReviewAccess(t.Context(), admin.config, test.user, test.verb, object); err != nil {
 				got = err.Error()

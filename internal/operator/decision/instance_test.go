@@ -11,6 +11,7 @@ import (
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/operator/authorship"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 var versions = map[string]string{
@@ -75,10 +76,7 @@ func identified(names map[string][]string) authorship.Authors {
 func seal(t *testing.T, object *api.Instance) *api.Instance {
 	t.Helper()
 	if text, found := object.Annotations["history"]; found {
-		var names []map[string][]string
-		if err := json.Unmarshal([]byte(text), &names); err != nil {
-			t.Fatal(err)
-		}
+		names := *yamltest.Known[[]map[string][]string](t, text)
 		var history []authorship.Authors
 		for _, each := range names {
 			history = append(history, identified(each))
@@ -89,10 +87,7 @@ func seal(t *testing.T, object *api.Instance) *api.Instance {
 		}
 	}
 	if text, found := object.Annotations["record"]; found {
-		var record readable
-		if err := json.Unmarshal([]byte(text), &record); err != nil {
-			t.Fatal(err)
-		}
+		record := *yamltest.Known[readable](t, text)
 		delete(object.Annotations, "record")
 		err := keys.SetRecord(t.Context(), object, authorship.Record{
 			Requester: users[record.Username], Authors: identified(record.Authors), Deletion: record.Deletion, Instance: object.UID,
@@ -157,10 +152,7 @@ func instance(t *testing.T, text string) *api.Instance {
 		}
 		text = strings.ReplaceAll(text, place, binding.Digest)
 	}
-	read := &api.Instance{}
-	if err := yaml.UnmarshalStrict([]byte(text), read); err != nil {
-		t.Fatal(err)
-	}
+	read := yamltest.Decode[api.Instance](t, text)
 	return read
 }
 

@@ -9,18 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/operator/plan"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 func definition(t testing.TB, text string) api.Plan {
 	t.Helper()
-	var p api.Plan
-	if err := yaml.UnmarshalStrict([]byte(text), &p); err != nil {
-		t.Fatal(err)
-	}
+	p := *yamltest.Decode[api.Plan](t, text)
 	return p
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/operator/render"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 func TestDependency(t *testing.T) {
@@ -61,10 +62,7 @@ func TestDependency(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var want map[string]any
-			if err := yaml.Unmarshal([]byte(test.want), &want); err != nil {
-				t.Fatal(err)
-			}
+			want := yamltest.Map(t, test.want)
 			if diff := cmp.Diff(want, got.Object); diff != "" {
 				t.Errorf("instance (-want +got):\n%s", diff)
 			}

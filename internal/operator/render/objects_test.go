@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/operator/render"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 func TestObjects(t *testing.T) {
@@ -98,10 +98,7 @@ func TestLabel(t *testing.T) {
 		},
 	}
 	read := func(t *testing.T, text string) *unstructured.Unstructured {
-		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
-			t.Fatal(err)
-		}
+		object := yamltest.Object(t, text)
 		return object
 	}
 	meta := render.Meta{Operator: "zookeeper", Instance: "zk", Namespace: "prod", Plan: "deploy", Phase: "main", Step: "nodes", Version: "0.1.0"}

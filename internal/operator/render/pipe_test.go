@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/operator/render"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const pipePod = `
@@ -101,10 +101,7 @@ func TestPipeArtifact(t *testing.T) {
 				}
 				return
 			}
-			want := map[string]any{}
-			if err := yaml.Unmarshal([]byte(test.want), &want); err != nil {
-				t.Fatal(err)
-			}
+			want := yamltest.Map(t, test.want)
 			want["apiVersion"], want["metadata"] = "v1", map[string]any{"name": "mykafka.deploy.main1.s.t.ab"}
 			if diff := cmp.Diff(want, object.Object); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -133,10 +130,7 @@ containers: [{name: m, env: [{name: A, valueFrom: {configMapKeyRef: {name: one, 
 		{Kind: "Secret", Name: "pull"},
 		{Kind: "Secret", Name: "two"},
 	}
-	pod := map[string]any{}
-	if err := yaml.Unmarshal([]byte(spec), &pod); err != nil {
-		t.Fatal(err)
-	}
+	pod := yamltest.Map(t, spec)
 	template := map[string]any{"spec": pod}
 	for kind, want := range map[string][]render.Use{
 		"apps/v1 Deployment": all, "apps/v1 StatefulSet": all, "apps/v1 DaemonSet": all, "apps/v1 ReplicaSet": all,
@@ -157,10 +151,7 @@ containers: [{name: m, env: [{name: A, valueFrom: {configMapKeyRef: {name: one, 
 	} {
 		var contents [2]string
 		for i, text := range same {
-			object := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
-				t.Fatal(err)
-			}
+			object := yamltest.Object(t, text)
 			content, err := render.Content(object)
 			if err != nil {
 				t.Fatal(err)

@@ -9,9 +9,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/othercluster/guard"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // harboursDefinition has lists and maps of every type. NAME is the plural name and the group.
@@ -42,10 +42,7 @@ func harbours(t *testing.T, group string, rules []string) *unstructured.Unstruct
 	t.Helper()
 	text := strings.NewReplacer("NAME", "harbours."+group, "GROUP", group, "SCHEMA", harbourSchema, "RULES", strings.Join(rules, `\n`)).
 		Replace(harboursDefinition)
-	obj := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
-		t.Fatal(err)
-	}
+	obj := yamltest.Object(t, text)
 	return obj
 }
 

@@ -3,19 +3,16 @@ package guard_test
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // asks waits until the API server asks the guard about a resource: a dry run of a merge patch that a rule forbids is refused, or has
 // a warning. The API server learns of the webhook configuration a moment after the guard has written it.
 func (f *fixture) asks(resource, name, patch string, subresources ...string) {
 	f.Helper()
-	data, err := yaml.YAMLToJSON([]byte(patch))
-	if err != nil {
-		f.Fatal(err)
-	}
+	data := yamltest.JSON(f, patch)
 	dryRun := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
 	waittest.Until(f.T, "the guard is asked about "+resource, func() bool {
 		f.warnings.texts = nil

@@ -10,12 +10,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
@@ -24,6 +22,7 @@ import (
 	"holdfast.dev/holdfast/internal/othercluster/guard/setup"
 	"holdfast.dev/holdfast/internal/othercluster/installation"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // fixture is a server with a guard.
@@ -129,10 +128,7 @@ func (f *fixture) serve() {
 // create creates an object of YAML, when its kind is served.
 func (f *fixture) create(resource, text string) {
 	f.Helper()
-	obj := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
-		f.Fatal(err)
-	}
+	obj := yamltest.Object(f, text)
 	waittest.Until(f.T, "POST "+resource, func() error {
 		_, err := f.of(resource).Create(f.Context(), obj, metav1.CreateOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -159,11 +155,8 @@ func (f *fixture) of(resource string) dynamic.ResourceInterface {
 func (f *fixture) patch(resource, name, patch string, subresources ...string) string {
 	f.Helper()
 	f.warnings.texts = nil
-	data, err := yaml.YAMLToJSON([]byte(patch))
-	if err != nil {
-		f.Fatal(err)
-	}
-	_, err = f.of(resource).Patch(f.Context(), name, types.MergePatchType, data, metav1.PatchOptions{}, subresources...)
+	data := yamltest.JSON(f, patch)
+	_, err := f.of(resource).Patch(f.Context(), name, types.MergePatchType, data, metav1.PatchOptions{}, subresources...)
 	return outcome(err)
 }
 

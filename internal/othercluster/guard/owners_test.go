@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/othercluster/guard"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -66,15 +66,9 @@ func ownedObjects() map[string]ownedObject {
 // create creates the object as kubectl apply does.
 func (o ownedObject) create(t *testing.T, root rest.Interface) {
 	t.Helper()
-	var live map[string]any
-	if err := yaml.Unmarshal([]byte(o.live), &live); err != nil {
-		t.Fatal(err)
-	}
+	live := yamltest.Map(t, o.live)
 	if o.applied != "" {
-		config, err := yaml.YAMLToJSON([]byte(o.applied))
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := yamltest.JSON(t, o.applied)
 		live = ownership.WithLastApplied(live, string(config))
 	}
 	err := root.Post().AbsPath(o.path).Param("fieldManager", "kubectl-client-side-apply").
@@ -134,10 +128,7 @@ func (f *fixture) sendWrite(of ownedObject, w ownedWrite) string {
 	}
 	received := &recorder{}
 	config.WarningHandler, config.UserAgent = received, "robot/1.0"
-	body, err := yaml.YAMLToJSON([]byte(w.body))
-	if err != nil {
-		f.Fatal(err)
-	}
+	body := yamltest.JSON(f, w.body)
 	request := kubernetes.NewForConfigOrDie(config).CoreV1().RESTClient().Patch(w.media).AbsPath(of.path, of.name+w.subresource).Body(body)
 	if w.manager != "" {
 		request = request.Param("fieldManager", w.manager)
@@ -293,10 +284,7 @@ func TestOwnershipCalls(t *testing.T) {
 		if path == "" {
 			path = configMapPath
 		}
-		var object map[string]any
-		if err := yaml.Unmarshal([]byte(`{metadata: {name: o, `+test.object+`}}`), &object); err != nil {
-			t.Fatal(err)
-		}
+		object := yamltest.Map(t, `{metadata: {name: o, `+test.object+`}}`)
 		create := root.Post().AbsPath(path).SetHeader("Content-Type", "application/json").Body(encode(t, object))
 		if err := create.Do(t.Context()).Error(); err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -1,7 +1,6 @@
 package guard_test
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // recording is a review that a kube-apiserver has sent to the guard. "make compare WHAT=guard-reviews" records them.
@@ -60,10 +60,7 @@ func TestRecorded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var recorded recording
-		if err := json.Unmarshal(text, &recorded); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		recorded := *yamltest.Known[recording](t, text)
 		f.restore(&recorded)
 		answered := f.ask(recorded.Request)
 		if diff := cmp.Diff(statusOf(f.T, recorded.Response), statusOf(f.T, answered)); diff != "" {

@@ -16,9 +16,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/othercluster/guard"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // annotatedDefinition has the markers in the annotation, so our server and the guard both know them.
@@ -111,10 +111,7 @@ func (f *fixture) both(version, spec string) (ofServer, ofGuard []byte) {
 		f.Fatal(err)
 	}
 	updated := old.DeepCopy()
-	var content map[string]any
-	if err := yaml.Unmarshal([]byte(spec), &content); err != nil {
-		f.Fatal(err)
-	}
+	content := yamltest.Map(f, spec)
 	updated.Object["spec"] = content
 	_, err = ships.Update(f.Context(), updated, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err != nil {

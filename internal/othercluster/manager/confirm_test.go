@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/othercluster/manager"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // TestConfirm lets another webhook change the Instance between the mutating and the
@@ -119,10 +119,7 @@ func apply(t *testing.T, text string, answer *admissionv1.AdmissionResponse) *un
 	if !answer.Allowed {
 		t.Fatalf("refused: %s", answer.Result.Message)
 	}
-	obj := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
-		t.Fatal(err)
-	}
+	obj := yamltest.Object(t, text)
 	var operations []struct {
 		Op, Path string
 		Value    any

@@ -22,6 +22,7 @@ import (
 	"holdfast.dev/holdfast/internal/admission/instance"
 	"holdfast.dev/holdfast/internal/operator/authorship"
 	"holdfast.dev/holdfast/internal/othercluster/manager"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const version = `
@@ -99,10 +100,7 @@ func (r review) ask(t *testing.T) *admissionv1.AdmissionResponse {
 		if text == "" {
 			return runtime.RawExtension{}
 		}
-		converted, err := yaml.YAMLToJSON([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		converted := yamltest.JSON(t, text)
 		return runtime.RawExtension{Raw: converted}
 	}
 	kind := map[string]string{"instances": "Instance", "operatorversions": "OperatorVersion"}[r.resource]
@@ -122,10 +120,7 @@ func (r review) ask(t *testing.T) *admissionv1.AdmissionResponse {
 		t.Fatal(err)
 	}
 	answer := post(t, r.path, "application/json", body)
-	var got admissionv1.AdmissionReview
-	if err := json.Unmarshal(answer.Body.Bytes(), &got); err != nil {
-		t.Fatalf("%d: %s", answer.Code, answer.Body)
-	}
+	got := *yamltest.Known[admissionv1.AdmissionReview](t, answer.Body.Bytes())
 	if got.Response == nil || got.Response.UID != "review" || got.Kind != "AdmissionReview" || got.APIVersion != "admission.k8s.io/v1" {
 		t.Fatalf("answer: %s", answer.Body)
 	}

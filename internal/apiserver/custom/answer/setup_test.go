@@ -24,7 +24,6 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/bounded"
 	"holdfast.dev/holdfast/internal/apiserver/custom/fieldset"
@@ -32,6 +31,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
 	"holdfast.dev/holdfast/internal/apiserver/custom/text"
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const ships = `
@@ -70,10 +70,7 @@ type world struct {
 
 func newWorld(t testing.TB) world {
 	t.Helper()
-	crd := &definition.CustomResourceDefinition{}
-	if err := yaml.Unmarshal([]byte(ships), crd); err != nil {
-		t.Fatal(err)
-	}
+	crd := yamltest.Decode[definition.CustomResourceDefinition](t, ships)
 	converters, err := conversion.NewCRConverterFactory(nil, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package fields
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -18,6 +17,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // boats generates definitions and objects.
@@ -33,8 +33,7 @@ func (g boats) version(t *testing.T) (*kind.Version, string) {
 // versionWith returns a version with a schema.
 func versionWith(t *testing.T, schema string) *kind.Version {
 	t.Helper()
-	var crd definition.CustomResourceDefinition
-	if err := yaml.Unmarshal([]byte(`
+	crd := *yamltest.Decode[definition.CustomResourceDefinition](t, `
 metadata: {name: boats.example.com}
 spec:
   group: example.com
@@ -42,9 +41,7 @@ spec:
   names: {plural: boats, kind: Boat}
   versions:
   - {name: v1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: `+schema+`}}
-`), &crd); err != nil {
-		t.Fatal(err)
-	}
+`)
 	crd.Status.AcceptedNames = crd.Spec.Names
 	sets, _ := fieldset.New()
 	converters, err := conversion.NewCRConverterFactory(nil, nil)
@@ -64,16 +61,13 @@ spec:
 // objectMeta returns the model of metadata, with the fields that the test uses.
 func objectMeta(t *testing.T) *spec.Schema {
 	t.Helper()
-	model := &spec.Schema{}
-	if err := json.Unmarshal([]byte(`{"type": "object", "properties": {
+	model := yamltest.Known[spec.Schema](t, `{"type": "object", "properties": {
 		"name": {"type": "string"}, "uid": {"type": "string"},
 		"annotations": {"type": "object", "additionalProperties": {"type": "string"}},
 		"labels": {"type": "object", "additionalProperties": {"type": "string"}},
 		"finalizers": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
 		"managedFields": {"type": "array", "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
-			"x-kubernetes-list-type": "atomic"}}}`), model); err != nil {
-		t.Fatal(err)
-	}
+			"x-kubernetes-list-type": "atomic"}}}`)
 	return model
 }
 

@@ -24,7 +24,7 @@ func TestTakeSets(t *testing.T) {
 		"other shape": `{"managedFields": [{"fieldsV1": []}, {"fieldsV1": "a"}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			want, got := decodeMetadata(t, metadata), decodeMetadata(t, metadata)
+			want, got := metadataOnly(t, metadata), metadataOnly(t, metadata)
 			wantUnknown := convertMetadata(t, want)
 			owned := takeSets(got)
 			gotUnknown := convertMetadata(t, got)
@@ -36,7 +36,8 @@ func TestTakeSets(t *testing.T) {
 	}
 }
 
-func decodeMetadata(t *testing.T, metadata string) map[string]any {
+// metadataOnly returns an object of which a client has sent only the metadata, as the server decodes it.
+func metadataOnly(t *testing.T, metadata string) map[string]any {
 	t.Helper()
 	var format text.JSON
 	obj, err := format.Decode([]byte(`{"metadata": ` + metadata + `}`))

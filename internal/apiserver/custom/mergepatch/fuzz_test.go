@@ -53,7 +53,7 @@ func FuzzPatchValues(f *testing.F) {
 			if err != nil || got.Object == nil {
 				continue
 			}
-			if diff := gocmp.Diff(decoded(t, want.Text), encoded(t, got.Object)); diff != "" {
+			if diff := gocmp.Diff(decodedByLibrary(t, want.Text), encoded(t, got.Object)); diff != "" {
 				t.Fatalf("stored %v\npatch %s\n-library +got:\n%s", stored.Object, patch, diff)
 			}
 		}
@@ -67,10 +67,10 @@ func encoded(t *testing.T, obj *object.Object) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return decoded(t, data)
+	return decodedByLibrary(t, data)
 }
 
-func decoded(t *testing.T, data []byte) map[string]any {
+func decodedByLibrary(t *testing.T, data []byte) map[string]any {
 	t.Helper()
 	out, err := text.Library{}.Decode(data)
 	if err != nil {

@@ -11,22 +11,19 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/conversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
 	"holdfast.dev/holdfast/internal/apiserver/custom/text"
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // versionOf returns a version whose objects have a spec with a schema.
 func versionOf(t testing.TB, schema string) *kind.Version {
 	t.Helper()
-	text, err := yaml.YAMLToJSON([]byte(`{type: object, properties: {spec: ` + schema + `}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := yamltest.JSON(t, `{type: object, properties: {spec: `+schema+`}}`)
 	crd := &definition.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "boats.example.com"}}
 	crd.Spec.Group, crd.Spec.Scope = "example.com", apiextensionsv1.NamespaceScoped
 	crd.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Plural: "boats", Kind: "Boat"}

@@ -8,7 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // The managed fields of an object are those of an Unstructured with the same content, also if
@@ -41,10 +42,7 @@ func TestManagedFieldsOfUnstructured(t *testing.T) {
 	}
 	for title, content := range tests {
 		t.Run(title, func(t *testing.T) {
-			var obj map[string]any
-			if err := yaml.Unmarshal([]byte(content), &obj); err != nil {
-				t.Fatal(err)
-			}
+			obj := yamltest.Map(t, content)
 			judge := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(integers(obj))}
 			want, got := judge.GetManagedFields(), Of(integers(obj)).GetManagedFields()
 			if diff := cmp.Diff(want, got); diff != "" || (want == nil) != (got == nil) {
