@@ -49,7 +49,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		UpdateScripts:      os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("ROOT", filepath.Join(folder, "..", ".."))
+			env.Setenv("ROOT", filepath.Join(folder, "..", "..", ".."))
 			// The home directory of a script is empty. The go command has its caches in the real
 			// one.
 			env.Setenv("REALHOME", os.Getenv("HOME"))
