@@ -3,6 +3,7 @@ package fairness
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"k8s.io/apiserver/pkg/endpoints/responsewriter"
 	"k8s.io/apiserver/pkg/server/routine"
@@ -32,19 +33,27 @@ type detached struct {
 // returns when the work has ended, or at the deadline of the request.
 //
 // Detach also limits how many requests of one connection are before the priority levels at a time,
-// see entrance. A request that its client cancels while it waits is dropped without any work. And it
-// notices that a client does not read, see answer.
+// see entrance, and lets the requests of clients wait that cancel them at once, see pace. A request that its client
+// cancels while it waits is dropped without any work. And it notices that a client does not read, see answer.
 func Detach(next http.Handler) http.Handler {
-	e := newEntrance()
+	e, paced := newEntrance(), newPace()
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		stack.Grow(stack.Shallow)
-		client := req.Context()
+		client, of := req.Context(), payerOf(req)
 		leave, ok := e.enter(client, req.RemoteAddr)
-		if !ok {
+		if ok {
+			defer leave()
+		}
+		if !ok || !paced.await(client, of) {
 			// A handler that returns without an answer sends 200 on HTTP/1.
 			panic(http.ErrAbortHandler)
 		}
-		defer leave()
+		begin := time.Now()
+		defer func() {
+			if client.Err() != nil && time.Since(begin) < hasty {
+				paced.charge(of)
+			}
+		}()
 		d := &detached{client: client, leave: leave, answer: newAnswer(w)}
 		ctx := context.WithValue(context.WithoutCancel(client), detachedKey{}, d)
 		next.ServeHTTP(responsewriter.WrapForHTTP1Or2(d.answer), req.WithContext(ctx))

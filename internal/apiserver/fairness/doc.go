@@ -26,6 +26,6 @@
 //
 // [Detach] and [Attach] end the work for a request when its client cancels it, and limit the
 // requests of one connection that have not reached the priority levels. A client that cancels
-// its requests at once does not take the processor from others. A request whose client does not read
+// its requests at once waits before its next requests begin. A request whose client does not read
 // the answer gives its seat back after unreadAfter.
 package fairness
