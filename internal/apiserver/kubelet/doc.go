@@ -10,9 +10,9 @@
 // the configuration has an authority, as in Kubernetes.
 //
 // A user that may write the address of a Node or of a Pod must not reach hosts that only the server
-// can reach. So the server never connects to a link-local address, and a proxy connects to global
-// unicast addresses only. The server checks the address when it opens the connection, after it has
-// resolved the name.
+// can reach. So the server never connects to a link-local address nor to that of a cloud's metadata service, and a
+// proxy connects to global unicast addresses only. The server checks the address when it opens the connection,
+// after it has resolved the name. It uses no HTTP proxy, and follows no redirect.
 //
 // If a kubelet does not answer, the response is a Status with code 502 that names the node.
 package kubelet

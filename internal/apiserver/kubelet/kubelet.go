@@ -72,10 +72,12 @@ func New(config Config, client kubernetes.Interface) (*Kubelets, error) {
 	}{
 		{&k.direct, verified, kubeletAddress},
 		{&k.unverified, unverified, kubeletAddress},
-		{&k.proxied, verified, net.IP.IsGlobalUnicast},
-		{&k.pods, transport.TLSConfig{Insecure: true}, net.IP.IsGlobalUnicast},
+		{&k.proxied, verified, podAddress},
+		{&k.pods, transport.TLSConfig{Insecure: true}, podAddress},
 	} {
-		made, err := transport.New(&transport.Config{TLS: t.tls, DialHolder: &transport.DialHolder{Dial: dial(t.allowed, config.Timeout)}})
+		made, err := transport.New(&transport.Config{
+			TLS: t.tls, Proxy: noProxy, DialHolder: &transport.DialHolder{Dial: dial(t.allowed, config.Timeout)},
+		})
 		if err != nil {
 			return nil, fmt.Errorf("connections to kubelets: %w", err)
 		}

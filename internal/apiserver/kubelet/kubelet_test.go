@@ -17,7 +17,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -52,9 +51,15 @@ func newCluster(t *testing.T) cluster {
 // serve starts a kubelet with a certificate of an authority. It answers every request with the path.
 func serve(t *testing.T, authority *access.Authority) (host string, port int32) {
 	t.Helper()
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return serveWith(t, authority, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, "%s by %s\n", r.URL.Path, r.TLS.PeerCertificates[0].Subject.CommonName)
 	}))
+}
+
+// serveWith starts a kubelet with a certificate of an authority.
+func serveWith(t *testing.T, authority *access.Authority, handler http.Handler) (host string, port int32) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
 	pair, err := authority.Issue(access.Subject{User: "kubelet", Hosts: []string{"127.0.0.1"}}, time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -229,21 +234,10 @@ func (c cluster) addService(t *testing.T) {
 // TestProxy checks that a proxy reaches a pod, by its own name and by that of a Service.
 func TestProxy(t *testing.T) {
 	t.Parallel()
-	address, err := utilnet.ChooseHostInterface()
-	if err != nil {
-		t.Skip("the host has no address that a pod could have:", err)
-	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(address.String(), "0"))
-	if err != nil {
-		t.Skip(err)
-	}
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	host, port := servePod(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = fmt.Fprintf(w, "%s %s %s", r.Method, r.URL, body)
-	})}
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close() })
-	host, port := splitAddress(t, listener.Addr().String())
+	}))
 	c := newCluster(t)
 	c.addNode(t, "web", host, port)
 	meta := metav1.ObjectMeta{Name: "web"}

@@ -81,7 +81,7 @@ func (k *Kubelets) NodeProxy() rest.Storage {
 			if err != nil {
 				return target{}, err
 			}
-			if err := requireGlobalUnicast(ctx, kubelet.host); err != nil {
+			if err := requirePodAddress(ctx, kubelet.host); err != nil {
 				return target{}, apierrors.NewBadRequest(err.Error())
 			}
 			if port == "" || port == kubelet.port {
@@ -93,15 +93,15 @@ func (k *Kubelets) NodeProxy() rest.Storage {
 	}
 }
 
-// requireGlobalUnicast returns an error if a host has an address that a proxy must not connect to.
+// requirePodAddress returns an error if a host has an address that a proxy must not connect to.
 // The error is for the user: the server checks the address again when it connects.
-func requireGlobalUnicast(ctx context.Context, host string) error {
+func requirePodAddress(ctx context.Context, host string) error {
 	addresses, err := net.DefaultResolver.LookupIPAddr(ctx, host)
 	if err != nil {
 		return err
 	}
 	for _, address := range addresses {
-		if !address.IP.IsGlobalUnicast() {
+		if !podAddress(address.IP) {
 			return errAddress
 		}
 	}
@@ -121,7 +121,7 @@ func (k *Kubelets) PodProxy(pods rest.Getter) rest.Storage {
 				port = firstPort(pod)
 			}
 			ip := net.ParseIP(pod.Status.PodIP)
-			if ip == nil || !ip.IsGlobalUnicast() {
+			if ip == nil || !podAddress(ip) {
 				return target{}, apierrors.NewBadRequest(errAddress.Error())
 			}
 			location := &url.URL{Scheme: scheme, Host: net.JoinHostPort(ip.String(), port)}
