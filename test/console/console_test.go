@@ -217,7 +217,11 @@ func TestSecret(t *testing.T) {
 	o.create(secrets, "kubectl-client-side-apply", `
 apiVersion: v1
 kind: Secret
-metadata: {name: database, namespace: default, annotations: {kubectl.kubernetes.io/last-applied-configuration: SELF}}
+metadata:
+  name: database
+  namespace: default
+  labels: {team: harbour}
+  annotations: {kubectl.kubernetes.io/last-applied-configuration: SELF}
 immutable: false
 data: {password: czNjcmV0LXZhbHVl}
 `)
@@ -228,6 +232,9 @@ data: {password: czNjcmV0LXZhbHVl}
 	b.show("#kind=v1/secrets&namespace=default&name=database", "Secret database")
 	if got := b.text("#drift tbody tr"); !strings.HasPrefix(got, ".data.password\t<redacted>\t<redacted>\tkubectl patch") {
 		t.Errorf("drift %q", got)
+	}
+	if got := b.text("#owners tbody"); !strings.Contains(got, ".metadata.labels.team\t\"harbour\"") {
+		t.Errorf("fields %q, want the label with its value", got)
 	}
 	page := b.value("document.documentElement.outerHTML")
 	waittest.Until(t, "the bodies of the answers are known", func() bool {

@@ -83,7 +83,7 @@ func (o objects) create(resource schema.GroupVersionResource, manager, text stri
 	var failed error
 	waittest.Until(o.t, "create "+obj.GetName(), func() bool {
 		_, failed = o.in(resource).Create(o.t.Context(), obj, metav1.CreateOptions{FieldManager: manager})
-		return failed == nil || resource != boats
+		return failed == nil || resource.Group != "example.org"
 	})
 	if failed != nil {
 		o.t.Fatal(failed)

@@ -232,6 +232,12 @@ stringData: {password: `+password+`}
 		if field < 0 || report.Fields[field].Value != "<redacted>" {
 			t.Errorf("%s: fields %+v", name, report.Fields)
 		}
+		// Labels are shown, and annotations are not: docs/decisions/0124-labels-of-secrets-are-shown.md.
+		for path, want := range map[string]string{".metadata.labels.team": `"red"`, ".metadata.annotations.copy": "<redacted>"} {
+			if at := slices.IndexFunc(report.Fields, func(f console.Field) bool { return f.Field == path }); at < 0 || report.Fields[at].Value != want {
+				t.Errorf("%s: %s is not %s: %+v", name, path, want, report.Fields)
+			}
+		}
 		if want := []string{".data flag", ".immutable flag", ".type frozen"}; !cmp.Equal(want, lockLines(report)) {
 			t.Errorf("%s: locks %v", name, lockLines(report))
 		}
