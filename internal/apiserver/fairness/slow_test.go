@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,7 +44,7 @@ func TestSlowBodiesDelayOnlyTheirUser(t *testing.T) {
 	}
 	waittest.Until(t, "the writer may write", func() bool { return create() == nil })
 
-	refused := sendSlowBodies(t)
+	refused := sendSlowBodies(t, as("slow"))
 	waittest.Until(t, "the server receives no more of one user", func() bool { return refused.Load() >= refusedBodies })
 	for range 20 {
 		if err := create(); err != nil {
@@ -52,11 +53,41 @@ func TestSlowBodiesDelayOnlyTheirUser(t *testing.T) {
 	}
 }
 
+// A user without rights, and a node, send bodies that never end. Another node renews its Lease meanwhile: the node is in the priority
+// level of the attacking node.
+func TestSlowBodiesBesideLeases(t *testing.T) {
+	admin := kubernetes.NewForConfigOrDie(administrator)
+	for _, name := range []string{"renewing", "attacking"} {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if _, err := admin.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leases := kubernetes.NewForConfigOrDie(asNode("renewing")).CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	held := "renewing"
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: held}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &held}}
+	var err error
+	waittest.Until(t, "the node may create its Lease", func() bool {
+		lease, err = leases.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: held}, Spec: lease.Spec}, metav1.CreateOptions{})
+		return err == nil
+	})
+	ofUser, ofNode := sendSlowBodies(t, as("slow")), sendSlowBodies(t, asNode("attacking"))
+	waittest.Until(t, "the server receives no more of the user and of the node", func() bool {
+		return ofUser.Load() >= refusedBodies && ofNode.Load() >= refusedBodies
+	})
+	for i := range 20 {
+		now := metav1.NowMicro()
+		lease.Spec.RenewTime = &now
+		if lease, err = leases.Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil {
+			t.Fatalf("renewal %d: %v", i, err)
+		}
+	}
+}
+
 // sendSlowBodies sends requests with bodies that do not end before the test does, and
 // counts those that are answered with 429.
-func sendSlowBodies(t *testing.T) *atomic.Int64 {
+func sendSlowBodies(t *testing.T, config *rest.Config) *atomic.Int64 {
 	t.Helper()
-	config := as("slow")
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		t.Fatal(err)
@@ -96,8 +127,10 @@ func sendSlowBodies(t *testing.T) *atomic.Int64 {
 	return refused
 }
 
-func as(user string) *rest.Config {
+func as(user string, groups ...string) *rest.Config {
 	config := rest.CopyConfig(administrator)
-	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: append(groups, "system:authenticated")}
 	return config
 }
+
+func asNode(name string) *rest.Config { return as("system:node:"+name, "system:nodes") }
