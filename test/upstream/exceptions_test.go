@@ -1,0 +1,55 @@
+package upstream_test
+
+import (
+	"os"
+	"regexp"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// exception allows differences. An empty field matches all; the others are regular expressions
+// that match the whole text.
+type exception struct {
+	Kind   string `json:"kind"`
+	Stage  string `json:"stage"`
+	Aspect string `json:"aspect"`
+	Path   string `json:"path"`
+	// Ours and Theirs match the values of both sides.
+	Ours   string `json:"ours"`
+	Theirs string `json:"theirs"`
+	// Reason says why the difference stays. One that comes with a newer version of Kubernetes
+	// names the line of k8s.io/api that changed.
+	Reason string `json:"reason"`
+	// Long is true if only the long form is sure to meet the difference.
+	Long bool `json:"long"`
+
+	met int
+}
+
+func readExceptions(t *testing.T) []*exception {
+	t.Helper()
+	text, err := os.ReadFile("testdata/exceptions.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []*exception
+	if err := yaml.UnmarshalStrict(text, &list); err != nil {
+		t.Fatalf("testdata/exceptions.yaml: %v", err)
+	}
+	for _, e := range list {
+		if e.Reason == "" {
+			t.Errorf("testdata/exceptions.yaml: %+v has no reason", *e)
+		}
+	}
+	return list
+}
+
+func (e *exception) matches(d difference) bool {
+	return matches(e.Kind, d.Kind) && matches(e.Stage, d.Stage) && matches(e.Aspect, d.Aspect) &&
+		matches(e.Path, d.Path) && matches(e.Ours, d.Ours) && matches(e.Theirs, d.Theirs)
+}
+
+func matches(pattern, text string) bool {
+	return pattern == "" || regexp.MustCompile(`^(?s:`+pattern+`)$`).MatchString(text)
+}

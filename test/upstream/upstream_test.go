@@ -1,0 +1,320 @@
+package upstream_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"text/tabwriter"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"holdfast.dev/holdfast/native"
+)
+
+// shortRounds is the number of generated objects of each kind in the short form.
+const shortRounds = 30
+
+// count counts the writes of one kind and stage.
+type count struct{ compared, equal, excepted int }
+
+// comparison is one run over all kinds.
+type comparison struct {
+	t          *testing.T
+	theirs     *oracle
+	ours       *ours
+	models     models
+	corpus     map[string][]manifest
+	exceptions []*exception
+	rounds     int
+	counts     map[[2]string]*count
+	order      [][2]string
+	// found has one example of each difference that no exception allows, and how often it
+	// occurs.
+	found  map[difference]int
+	sample map[difference]request
+	// unknown counts the writes with fields that this version of Kubernetes does not know.
+	unknown int
+}
+
+func TestUpstream(t *testing.T) {
+	c := &comparison{
+		t: t, theirs: startOracle(t), ours: newOurs(t), models: publishedModels(), corpus: readCorpus(t),
+		exceptions: readExceptions(t), rounds: shortRounds,
+		counts: map[[2]string]*count{}, found: map[difference]int{}, sample: map[difference]request{},
+	}
+	long := os.Getenv("HOLDFAST_ORACLE_ROUNDS")
+	if long != "" {
+		rounds, err := strconv.Atoi(long)
+		if err != nil {
+			t.Fatalf("HOLDFAST_ORACLE_ROUNDS: %v", err)
+		}
+		c.rounds = rounds
+	}
+	for _, kind := range native.Kinds() {
+		for _, version := range append([]schema.GroupVersion{kind.GroupVersion}, kind.OtherVersions...) {
+			c.compareKind(kind, version)
+		}
+	}
+	c.report()
+	for _, e := range c.exceptions {
+		if e.met == 0 && (long != "" || !e.Long) {
+			t.Errorf("testdata/exceptions.yaml: no write met %+v; remove the entry", *e)
+		}
+	}
+}
+
+// kindRun compares one version of one kind.
+type kindRun struct {
+	*comparison
+	kind     native.Kind
+	version  schema.GroupVersion
+	schema   *spec.Schema
+	generate *generator
+	columns  []string
+	// stages are the subresources that update objects.
+	stages []string
+}
+
+func (c *comparison) compareKind(kind native.Kind, version schema.GroupVersion) {
+	run := &kindRun{comparison: c, kind: kind, version: version}
+	obj, err := c.ours.scheme.New(version.WithKind(kind.Name()))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	run.schema = c.models[obj.(interface{ OpenAPIModelName() string }).OpenAPIModelName()]
+	if run.schema == nil {
+		c.t.Fatalf("%s has no schema", kind.Name())
+	}
+	hash := fnv.New64()
+	_, _ = hash.Write([]byte(version.String() + kind.Name()))
+	run.generate = &generator{Rand: rand.New(rand.NewPCG(1, hash.Sum64())), models: c.models}
+	run.compareProperties()
+	accepted := run.compareCorpus()
+	run.compareGenerated(accepted)
+}
+
+func (r *kindRun) request(stage string, object, old manifest) request {
+	q := request{APIVersion: r.version.String(), Kind: r.kind.Name(), Stage: stage}
+	q.Object, _ = json.Marshal(object)
+	if old != nil {
+		q.Old, _ = json.Marshal(old)
+	}
+	return q
+}
+
+// compareProperties compares what does not depend on an object.
+func (r *kindRun) compareProperties() {
+	q := request{APIVersion: r.version.String(), Kind: r.kind.Name(), Stage: "kind"}
+	our, their := r.ours.ask(q), r.theirs.ask(q)
+	if their.Properties == nil || our.Properties == nil {
+		r.t.Fatalf("%s: no properties: %s %s", r.kind.Name(), our.Failure, their.Failure)
+	}
+	var found []difference
+	add := func(path, our, their string) {
+		if our != their {
+			found = append(found, difference{Aspect: "property", Path: path, Ours: our, Theirs: their})
+		}
+	}
+	o, t := our.Properties, their.Properties
+	add("namespaced", fmt.Sprint(o.Namespaced), fmt.Sprint(t.Namespaced))
+	add("createOnUpdate", fmt.Sprint(o.CreateOnUpdate), fmt.Sprint(t.CreateOnUpdate))
+	add("unconditionalUpdate", fmt.Sprint(o.UnconditionalUpdate), fmt.Sprint(t.UnconditionalUpdate))
+	add("dependents", o.Dependents, t.Dependents)
+	for i := range max(len(o.Columns), len(t.Columns)) {
+		var ourColumn, theirColumn string
+		if i < len(o.Columns) {
+			ourColumn = fmt.Sprintf("%s %s %s %d", o.Columns[i].Name, o.Columns[i].Type, o.Columns[i].Format, o.Columns[i].Priority)
+		}
+		if i < len(t.Columns) {
+			theirColumn = fmt.Sprintf("%s %s %s %d", t.Columns[i].Name, t.Columns[i].Type, t.Columns[i].Format, t.Columns[i].Priority)
+			r.columns = append(r.columns, t.Columns[i].Name)
+		}
+		add(fmt.Sprintf("column %d", i), ourColumn, theirColumn)
+	}
+	for name, paths := range t.ResetFields {
+		add("resetFields "+name, strings.Join(o.ResetFields[name], " "), strings.Join(paths, " "))
+		if name != "" && r.ours.kinds[r.kind.Name()].strategy(name) != nil {
+			r.stages = append(r.stages, name)
+		}
+	}
+	slices.Sort(r.stages)
+	r.judge(q, found)
+}
+
+// compareCorpus compares the manifests of the repository. It returns the objects that Kubernetes
+// would store.
+func (r *kindRun) compareCorpus() []manifest {
+	var accepted []manifest
+	for _, object := range r.corpus[r.version.String()+" "+r.kind.Name()] {
+		if stored := r.compare("create", r.complete(object), nil); stored != nil {
+			accepted = append(accepted, stored)
+		}
+	}
+	if len(accepted) == 0 {
+		r.t.Errorf("the repository has no valid manifest of %s %s", r.version, r.kind.Name())
+	}
+	return accepted
+}
+
+// complete returns an object as the server gets it: with a name, a namespace and the fields of
+// metadata that the server sets first.
+func (r *kindRun) complete(object manifest) manifest {
+	object = clone(object)
+	meta, ok := object["metadata"].(map[string]any)
+	if !ok {
+		meta = manifest{}
+		object["metadata"] = meta
+	}
+	if _, ok := meta["name"]; !ok {
+		meta["name"] = "web"
+	}
+	if r.kind.Scope == native.Namespaced {
+		meta["namespace"] = "shop"
+	} else {
+		delete(meta, "namespace")
+	}
+	meta["uid"], meta["creationTimestamp"] = "11111111-2222-3333-4444-555555555555", "2024-01-02T03:04:05Z"
+	return object
+}
+
+// compareGenerated compares generated changes of accepted objects.
+func (r *kindRun) compareGenerated(accepted []manifest) {
+	base := slices.Clone(accepted)
+	all := func(string) bool { return true }
+	for round := range r.rounds {
+		var object manifest
+		switch {
+		case len(base) == 0 || round%10 == 9:
+			object = r.generate.object(r.schema, "", 0).(manifest)
+			object["apiVersion"], object["kind"] = r.version.String(), r.kind.Name()
+			object = r.complete(object)
+		default:
+			object = r.generate.mutate(pick(r.generate.Rand, base), r.schema, 1+r.generate.IntN(3)/2, all)
+		}
+		if stored := r.compare("create", object, nil); stored != nil {
+			accepted = append(accepted, stored)
+		}
+		if len(accepted) == 0 {
+			continue
+		}
+		old := pick(r.generate.Rand, accepted)
+		r.compare("update", r.generate.mutate(old, r.schema, 1+r.generate.IntN(2), all), old)
+		for _, stage := range r.stages {
+			isPart := func(field string) bool {
+				return field == "status" == (stage != "ephemeralcontainers" && stage != "resize")
+			}
+			stored := r.generate.mutate(old, r.schema, r.generate.IntN(3), isPart)
+			touch := isPart
+			if r.generate.IntN(4) == 0 {
+				touch = all
+			}
+			r.compare(stage, r.generate.mutate(stored, r.schema, 1+r.generate.IntN(2), touch), stored)
+		}
+	}
+}
+
+// compare compares one write. It returns the object that Kubernetes would store, or nil if
+// Kubernetes rejects the write.
+func (r *kindRun) compare(stage string, object, old manifest) manifest {
+	q := r.request(stage, object, old)
+	their := r.theirs.ask(q)
+	if len(their.Unknown) > 0 {
+		r.unknown++
+		return nil
+	}
+	our := r.ours.ask(q)
+	r.judge(q, compareAnswers(our, their, r.columns))
+	if their.Failure != "" || len(their.Errors) > 0 {
+		return nil
+	}
+	var stored manifest
+	if err := json.Unmarshal(their.Stored, &stored); err != nil {
+		r.t.Fatal(err)
+	}
+	stored["apiVersion"], stored["kind"] = r.version.String(), r.kind.Name()
+	return stored
+}
+
+// judge counts a write and its differences.
+func (r *kindRun) judge(q request, differences []difference) {
+	name := r.kind.Name()
+	if r.version != r.kind.GroupVersion {
+		name += "." + r.version.String()
+	}
+	key := [2]string{name, q.Stage}
+	n := r.counts[key]
+	if n == nil {
+		n = &count{}
+		r.counts[key] = n
+		r.order = append(r.order, key)
+	}
+	n.compared++
+	if len(differences) == 0 {
+		n.equal++
+		return
+	}
+	isAllowed := true
+	for _, d := range differences {
+		d.Kind, d.Stage = name, q.Stage
+		i := slices.IndexFunc(r.exceptions, func(e *exception) bool { return e.matches(d) })
+		if i >= 0 {
+			r.exceptions[i].met++
+			continue
+		}
+		isAllowed = false
+		r.found[d]++
+		if _, ok := r.sample[d]; !ok {
+			r.sample[d] = q
+		}
+	}
+	if isAllowed {
+		n.excepted++
+	}
+}
+
+// report prints the counts, and fails for each difference that no exception allows.
+func (c *comparison) report() {
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "kind\tstage\tcompared\tequal\texcepted")
+	var sum count
+	for _, key := range c.order {
+		n := c.counts[key]
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\n", key[0], key[1], n.compared, n.equal, n.excepted)
+		sum.compared, sum.equal, sum.excepted = sum.compared+n.compared, sum.equal+n.equal, sum.excepted+n.excepted
+	}
+	fmt.Fprintf(w, "all\t\t%d\t%d\t%d\n", sum.compared, sum.equal, sum.excepted)
+	_ = w.Flush()
+	c.t.Logf("%d writes have fields that the oracle does not know\n%s", c.unknown, table.String())
+
+	var out *json.Encoder
+	if path := os.Getenv("HOLDFAST_ORACLE_REPORT"); path != "" {
+		file, err := os.Create(path)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		defer file.Close()
+		out = json.NewEncoder(file)
+	}
+	for d, n := range c.found {
+		if out != nil {
+			_ = out.Encode(struct {
+				difference
+				Count  int     `json:"count"`
+				Sample request `json:"sample"`
+			}{d, n, c.sample[d]})
+			continue
+		}
+		c.t.Errorf("%s %s: %s of %s: ours %q, theirs %q (%d times)", d.Kind, d.Stage, d.Aspect, d.Path, d.Ours, d.Theirs, n)
+	}
+	if out != nil && len(c.found) > 0 {
+		c.t.Errorf("%d differences, written to the report", len(c.found))
+	}
+}
