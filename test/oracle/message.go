@@ -24,7 +24,8 @@ type Answer struct {
 	Failure string `json:"failure,omitempty"`
 	// Unknown are the fields that this version of Kubernetes does not know.
 	Unknown []string `json:"unknown,omitempty"`
-	// Defaulted is the object with its defaults.
+	// Defaulted is the object with its defaults, after the conversion to the internal type and back.
+	// Admission sees it.
 	Defaulted json.RawMessage `json:"defaulted,omitempty"`
 	// Stored is the object that Kubernetes validates and, if there are no errors, stores.
 	Stored   json.RawMessage `json:"stored,omitempty"`

@@ -88,12 +88,12 @@ type write struct {
 }
 
 func (w *write) run(request Request) error {
-	versioned, obj, err := w.decode(request.Object)
+	obj, err := w.decode(request.Object)
 	if err != nil {
 		return err
 	}
 	w.answer.Unknown = w.unknownFields(request.Object)
-	if w.answer.Defaulted, err = json.Marshal(versioned); err != nil {
+	if w.answer.Defaulted, err = w.encode(obj); err != nil {
 		return err
 	}
 	w.ctx = w.requestContext(objectMeta(obj).GetNamespace(), request.Stage)
@@ -103,7 +103,7 @@ func (w *write) run(request Request) error {
 		}
 		return w.describe(obj)
 	}
-	_, old, err := w.decode(request.Old)
+	old, err := w.decode(request.Old)
 	if err != nil {
 		return fmt.Errorf("stored object: %w", err)
 	}
@@ -117,18 +117,16 @@ func (w *write) run(request Request) error {
 	return w.update(strategy, obj, old)
 }
 
-// decode decodes an object and sets its defaults. It returns the object in the version of the
-// request and as the internal type.
-func (w *write) decode(text []byte) (versioned, internal runtime.Object, err error) {
-	versioned, _, err = w.codecs.UniversalDeserializer().Decode(text, &w.version, nil)
+// decode decodes an object, sets its defaults and converts it to the internal type.
+func (w *write) decode(text []byte) (runtime.Object, error) {
+	versioned, _, err := w.codecs.UniversalDeserializer().Decode(text, &w.version, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	legacyscheme.Scheme.Default(versioned)
-	internal, err = legacyscheme.Scheme.UnsafeConvertToVersion(versioned.DeepCopyObject(), schema.GroupVersion{
+	return legacyscheme.Scheme.UnsafeConvertToVersion(versioned, schema.GroupVersion{
 		Group: w.version.Group, Version: runtime.APIVersionInternal,
 	})
-	return versioned, internal, err
 }
 
 // unknownFields returns the fields that the decoder ignores.

@@ -15,8 +15,9 @@ import (
 type difference struct {
 	Kind  string `json:"kind"`
 	Stage string `json:"stage"`
-	// Aspect is what differs: failure, default, stored, error, detail, warning, cell, selector or
-	// property.
+	// Aspect is what differs: failure, default, stored, warning, cell, selector or property; accepted
+	// or refused for an error of a write that only we accept or refuse; error for an error of only one
+	// side if both refuse the write; and detail for an error with two texts.
 	Aspect string `json:"aspect"`
 	// Path is the field, with [] for indices and keys; or the column.
 	Path string `json:"path"`
@@ -44,7 +45,15 @@ func compareAnswers(our, their answer, columns []string) []difference {
 		differing[path] = true
 		add("default", path, our, their)
 	})
-	compareErrors(our.Errors, their.Errors, add)
+	compareErrors(our.Errors, their.Errors, func(aspect, path, ours, theirs string) {
+		switch {
+		case len(our.Errors) == 0:
+			aspect = "accepted"
+		case len(their.Errors) == 0:
+			aspect = "refused"
+		}
+		add(aspect, path, ours, theirs)
+	})
 	if len(our.Errors) > 0 || len(their.Errors) > 0 {
 		return found
 	}

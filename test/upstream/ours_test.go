@@ -119,11 +119,11 @@ func (o *ours) ask(r request) (a answer) {
 }
 
 func (w *ourWrite) run(r request) error {
-	versioned, obj, err := w.decode(r.Object)
+	obj, err := w.decode(r.Object)
 	if err != nil {
 		return err
 	}
-	if w.answer.Defaulted, err = json.Marshal(versioned); err != nil {
+	if w.answer.Defaulted, err = w.encode(obj); err != nil {
 		return err
 	}
 	w.ctx = w.requestContext(obj, r.Stage)
@@ -133,7 +133,7 @@ func (w *ourWrite) run(r request) error {
 		}
 		return w.describe(obj)
 	}
-	_, old, err := w.decode(r.Old)
+	old, err := w.decode(r.Old)
 	if err != nil {
 		return fmt.Errorf("stored object: %w", err)
 	}
@@ -185,12 +185,18 @@ func (w *ourWrite) record(obj runtime.Object, errs field.ErrorList) error {
 	for _, err := range errs {
 		w.answer.Errors = append(w.answer.Errors, cause{Type: string(err.Type), Field: err.Field, Detail: err.Detail})
 	}
+	var err error
+	w.answer.Stored, err = w.encode(obj)
+	return err
+}
+
+// encode encodes a stored object in the version of the request.
+func (w *ourWrite) encode(obj runtime.Object) ([]byte, error) {
 	versioned, err := w.scheme.ConvertToVersion(obj, w.version.GroupVersion())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w.answer.Stored, err = json.Marshal(versioned)
-	return err
+	return json.Marshal(versioned)
 }
 
 func (w *ourWrite) describe(obj runtime.Object) error {
@@ -246,16 +252,14 @@ func (w *ourWrite) resetFields(part any) []string {
 	return paths
 }
 
-// decode decodes an object and sets its defaults. It returns the object in the version of the
-// request and in the version of storage.
-func (w *ourWrite) decode(text []byte) (versioned, stored runtime.Object, err error) {
-	versioned, _, err = w.codecs.UniversalDeserializer().Decode(text, &w.version, nil)
+// decode decodes an object, sets its defaults and converts it to the version of storage.
+func (w *ourWrite) decode(text []byte) (runtime.Object, error) {
+	versioned, _, err := w.codecs.UniversalDeserializer().Decode(text, &w.version, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	w.scheme.Default(versioned)
-	stored, err = w.scheme.ConvertToVersion(versioned.DeepCopyObject(), schema.GroupVersion{Group: w.version.Group, Version: runtime.APIVersionInternal})
-	return versioned, stored, err
+	return w.scheme.ConvertToVersion(versioned, schema.GroupVersion{Group: w.version.Group, Version: runtime.APIVersionInternal})
 }
 
 // requestContext returns the context of a request of a user who may do everything.
