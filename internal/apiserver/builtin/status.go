@@ -16,6 +16,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/subresource"
 	"holdfast.dev/holdfast/internal/apiserver/update"
 	"holdfast.dev/holdfast/internal/native/rules"
+	"holdfast.dev/holdfast/internal/native/warnings"
 )
 
 // statusStrategy lets a write change the status, and the metadata that Kubernetes lets it
@@ -60,6 +61,11 @@ func keepMetadata(name string, newMeta, oldMeta metav1.Object) {
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (s statusStrategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
 	return update.Judge(ctx, newObj, oldObj, validateStatus, s.checkMetadata)
+}
+
+// WarningsOnUpdate implements rest.RESTUpdateStrategy.
+func (statusStrategy) WarningsOnUpdate(_ context.Context, newObj, _ runtime.Object) []string {
+	return warnings.OnStatus(newObj)
 }
 
 // checkMetadata checks the ownership of the metadata that a write to the status changes. The

@@ -22,6 +22,7 @@ import (
 	"holdfast.dev/holdfast/internal/native"
 	"holdfast.dev/holdfast/internal/native/frozen"
 	"holdfast.dev/holdfast/internal/native/rules"
+	"holdfast.dev/holdfast/internal/native/warnings"
 	"holdfast.dev/holdfast/internal/protection"
 )
 
@@ -87,7 +88,9 @@ func requestGroup(ctx context.Context) string {
 }
 
 // WarningsOnCreate implements rest.RESTCreateStrategy.
-func (strategy) WarningsOnCreate(context.Context, runtime.Object) []string { return nil }
+func (strategy) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
+	return warnings.OnCreate(obj)
+}
 
 // PrepareForUpdate implements rest.RESTUpdateStrategy: a write to the main
 // resource leaves status alone.
@@ -136,8 +139,8 @@ func (s strategy) owned(newObj, oldObj runtime.Object) fieldownership.Update {
 }
 
 // WarningsOnUpdate implements rest.RESTUpdateStrategy.
-func (strategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
-	return nil
+func (strategy) WarningsOnUpdate(_ context.Context, newObj, oldObj runtime.Object) []string {
+	return warnings.OnUpdate(newObj, oldObj)
 }
 
 // CheckGracefulDelete implements rest.RESTGracefulDeleteStrategy: it sets the grace
