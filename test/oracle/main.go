@@ -12,8 +12,7 @@ import (
 
 func main() {
 	// Validation logs what it would have answered with other feature gates.
-	klog.SetOutput(io.Discard)
-	klog.LogToStderr(false)
+	klog.SetLogger(klog.Logger{})
 	if err := serve(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "oracle:", err)
 		os.Exit(1)

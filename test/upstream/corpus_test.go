@@ -19,7 +19,10 @@ type manifest = map[string]any
 
 // folders are the parts of the repository whose tests and files have manifests of built-in
 // kinds.
-var folders = []string{"native", "apiserver/builtin", "apiserver/serviceip", "examples", "dist", "bench/kubectl/files", "test/upstream/testdata/manifests"}
+var folders = []string{
+	"internal/native", "internal/apiserver/builtin", "internal/apiserver/serviceip", "examples", "dist", "bench/kubectl/files",
+	"test/upstream/testdata/manifests",
+}
 
 // readCorpus returns the manifests of the repository by apiVersion and kind: the YAML files, and
 // the strings of tests.

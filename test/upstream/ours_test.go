@@ -27,9 +27,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"holdfast.dev/holdfast/apiserver/builtin"
-	"holdfast.dev/holdfast/apiserver/disclosure"
-	"holdfast.dev/holdfast/native"
+	"holdfast.dev/holdfast/internal/apiserver/builtin"
+	"holdfast.dev/holdfast/internal/apiserver/disclosure"
+	"holdfast.dev/holdfast/internal/native"
 )
 
 // ours answers requests with the registries of our server. They have no storage.

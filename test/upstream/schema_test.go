@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"holdfast.dev/holdfast/native/openapi"
+	"holdfast.dev/holdfast/internal/native/openapi"
 )
 
 // models is the published schema, by the name of the model.

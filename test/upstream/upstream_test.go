@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"holdfast.dev/holdfast/native"
+	"holdfast.dev/holdfast/internal/native"
 )
 
 // shortRounds is the number of generated objects of each kind in the short form.
@@ -217,8 +217,31 @@ func (r *kindRun) complete(object manifest) manifest {
 	} else {
 		delete(meta, "namespace")
 	}
+	if r.kind.Name() == "Service" {
+		allocate(object)
+	}
 	meta["uid"], meta["creationTimestamp"] = "11111111-2222-3333-4444-555555555555", "2024-01-02T03:04:05Z"
 	return object
+}
+
+// allocate sets the fields of a Service that the server allocates before it validates.
+func allocate(object manifest) {
+	spec, ok := object["spec"].(map[string]any)
+	if !ok || spec["type"] == "ExternalName" {
+		return
+	}
+	if _, ok := spec["clusterIP"]; !ok {
+		spec["clusterIP"] = "10.96.0.10"
+	}
+	if _, ok := spec["clusterIPs"]; !ok {
+		spec["clusterIPs"] = []any{spec["clusterIP"]}
+	}
+	if _, ok := spec["ipFamilies"]; !ok {
+		spec["ipFamilies"] = []any{"IPv4"}
+	}
+	if _, ok := spec["ipFamilyPolicy"]; !ok {
+		spec["ipFamilyPolicy"] = "SingleStack"
+	}
 }
 
 // compareGenerated compares generated changes of accepted objects.
@@ -248,7 +271,7 @@ func (r *kindRun) compareGenerated(accepted []manifest) {
 			isPart := func(field string) bool {
 				return field == "status" == (stage != "ephemeralcontainers" && stage != "resize")
 			}
-			stored := r.generate.mutate(old, r.schema, r.generate.IntN(3), isPart)
+			stored := named(r.generate.mutate(old, r.schema, r.generate.IntN(3), isPart), old)
 			touch := isPart
 			if r.generate.IntN(4) == 0 {
 				touch = all
