@@ -69,7 +69,7 @@ func coreKinds() []Kind {
 		{
 			GroupVersion: gv, Resource: "services", ShortNames: []string{"svc"}, Categories: all,
 			Object: &corev1.Service{}, List: &corev1.ServiceList{},
-			Status: true, CreateOnUpdate: true, Selectable: serviceFields, ReturnDeleted: true,
+			Status: true, CreateOnUpdate: true, Selectable: serviceFields, PrepareUpdate: dropUnusedFields, ReturnDeleted: true,
 		},
 		{
 			GroupVersion: gv, Resource: "serviceaccounts", ShortNames: []string{"sa"},

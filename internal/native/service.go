@@ -4,20 +4,16 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // KeepAllocated prepares the update of a Service. It copies the cluster IPs and node ports of
-// the stored Service into newSpec where the client left them out. If the type changes, it
-// removes the fields that the new type does not have, so that the client does not have to.
-// The oldSpec of a new Service is empty.
+// the stored Service into newSpec where the client left them out. It removes the fields that
+// newSpec cannot have any more, so that the client does not have to. The oldSpec of a new Service
+// is empty.
 func KeepAllocated(newSpec, oldSpec *corev1.ServiceSpec) {
-	if newSpec.Type != oldSpec.Type && oldSpec.Type != "" {
-		dropFieldsOfOldType(newSpec, oldSpec)
-	}
-	if newSpec.Type == corev1.ServiceTypeExternalName {
-		return
-	}
-	if oldSpec.Type == corev1.ServiceTypeExternalName {
+	dropUnused(newSpec, oldSpec)
+	if newSpec.Type == corev1.ServiceTypeExternalName || oldSpec.Type == corev1.ServiceTypeExternalName {
 		return
 	}
 	if newSpec.ClusterIP == "" {
@@ -29,16 +25,24 @@ func KeepAllocated(newSpec, oldSpec *corev1.ServiceSpec) {
 	if newSpec.HealthCheckNodePort == 0 && HasHealthPort(newSpec) && HasHealthPort(oldSpec) {
 		newSpec.HealthCheckNodePort = oldSpec.HealthCheckNodePort
 	}
-	if !HasNodePorts(newSpec) {
-		return
+	if isNodePortType(newSpec) && isNodePortType(oldSpec) {
+		keepNodePorts(newSpec.Ports, oldSpec.Ports)
 	}
-	for i := range newSpec.Ports {
-		port := &newSpec.Ports[i]
-		same := slices.IndexFunc(oldSpec.Ports, func(old corev1.ServicePort) bool {
-			return old.Port == port.Port && old.Protocol == port.Protocol
-		})
-		if port.NodePort == 0 && same >= 0 {
-			port.NodePort = oldSpec.Ports[same].NodePort
+}
+
+// keepNodePorts copies the node ports of the stored ports with the same names, unless another
+// port has the number now.
+func keepNodePorts(newPorts, oldPorts []corev1.ServicePort) {
+	stored := map[string]int32{}
+	for _, port := range oldPorts {
+		stored[port.Name] = port.NodePort
+	}
+	isUsed := func(number int32) bool {
+		return slices.ContainsFunc(newPorts, func(port corev1.ServicePort) bool { return port.NodePort == number })
+	}
+	for i := range newPorts {
+		if number := stored[newPorts[i].Name]; newPorts[i].NodePort == 0 && !isUsed(number) {
+			newPorts[i].NodePort = number
 		}
 	}
 }
@@ -48,32 +52,32 @@ func HasHealthPort(spec *corev1.ServiceSpec) bool {
 	return spec.Type == corev1.ServiceTypeLoadBalancer && spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
-// dropFieldsOfOldType removes the fields that the new type of the Service does not have, if
-// they are unchanged. A field that the client changed stays, and validation rejects it.
-func dropFieldsOfOldType(newSpec, oldSpec *corev1.ServiceSpec) {
-	if newSpec.Type == corev1.ServiceTypeExternalName {
-		if newSpec.ClusterIP == oldSpec.ClusterIP {
+// dropUnused removes the fields that the stored Service uses and the new one does not, if they are
+// unchanged. A field that the client changed stays, and validation rejects it.
+func dropUnused(newSpec, oldSpec *corev1.ServiceSpec) {
+	if oldSpec.Type == "" {
+		return
+	}
+	if newSpec.Type == corev1.ServiceTypeExternalName && oldSpec.Type != corev1.ServiceTypeExternalName {
+		if newSpec.ClusterIP == oldSpec.ClusterIP && slices.Equal(newSpec.ClusterIPs, oldSpec.ClusterIPs) {
 			newSpec.ClusterIP, newSpec.ClusterIPs = "", nil
 		}
 		if slices.Equal(newSpec.IPFamilies, oldSpec.IPFamilies) {
-			newSpec.IPFamilies, newSpec.IPFamilyPolicy = nil, nil
+			newSpec.IPFamilies = nil
+		}
+		if equalPointers(newSpec.IPFamilyPolicy, oldSpec.IPFamilyPolicy) {
+			newSpec.IPFamilyPolicy = nil
 		}
 	}
-	hasPorts := newSpec.Type == corev1.ServiceTypeNodePort || newSpec.Type == corev1.ServiceTypeLoadBalancer
-	// A Service of type ClusterIP has a policy if it has external IPs.
-	isExternal := hasPorts || newSpec.Type == corev1.ServiceTypeClusterIP && len(newSpec.ExternalIPs) > 0
-	if !isExternal && newSpec.ExternalTrafficPolicy == oldSpec.ExternalTrafficPolicy {
-		newSpec.ExternalTrafficPolicy = ""
-	}
-	if !hasPorts && sameNodePorts(newSpec.Ports, oldSpec.Ports) {
+	if isNodePortType(oldSpec) && !isNodePortType(newSpec) && addsNoNodePort(newSpec.Ports, oldSpec.Ports) {
 		for i := range newSpec.Ports {
 			newSpec.Ports[i].NodePort = 0
 		}
 	}
-	if newSpec.Type != corev1.ServiceTypeLoadBalancer {
-		if newSpec.HealthCheckNodePort == oldSpec.HealthCheckNodePort {
-			newSpec.HealthCheckNodePort = 0
-		}
+	if HasHealthPort(oldSpec) && !HasHealthPort(newSpec) && newSpec.HealthCheckNodePort == oldSpec.HealthCheckNodePort {
+		newSpec.HealthCheckNodePort = 0
+	}
+	if oldSpec.Type == corev1.ServiceTypeLoadBalancer && newSpec.Type != corev1.ServiceTypeLoadBalancer {
 		if equalPointers(newSpec.AllocateLoadBalancerNodePorts, oldSpec.AllocateLoadBalancerNodePorts) {
 			newSpec.AllocateLoadBalancerNodePorts = nil
 		}
@@ -81,14 +85,37 @@ func dropFieldsOfOldType(newSpec, oldSpec *corev1.ServiceSpec) {
 			newSpec.LoadBalancerClass = nil
 		}
 	}
-	if newSpec.Type != corev1.ServiceTypeExternalName && newSpec.ExternalName == oldSpec.ExternalName {
-		newSpec.ExternalName = ""
+	if isExternal(oldSpec) && !isExternal(newSpec) && newSpec.ExternalTrafficPolicy == oldSpec.ExternalTrafficPolicy {
+		newSpec.ExternalTrafficPolicy = ""
 	}
 }
 
-// sameNodePorts reports whether both lists have the same node ports in the same order.
-func sameNodePorts(newPorts, oldPorts []corev1.ServicePort) bool {
-	return slices.EqualFunc(newPorts, oldPorts, func(a, b corev1.ServicePort) bool { return a.NodePort == b.NodePort })
+// dropUnusedFields is dropUnused for an update of a whole Service. A Service that is no load
+// balancer any more has no address of one.
+func dropUnusedFields(newObj, oldObj runtime.Object) {
+	updated := newObj.(*corev1.Service)
+	dropUnused(&updated.Spec, &oldObj.(*corev1.Service).Spec)
+	if updated.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		updated.Status.LoadBalancer = corev1.LoadBalancerStatus{}
+	}
+}
+
+// isExternal reports whether clients outside of the cluster reach a Service.
+func isExternal(spec *corev1.ServiceSpec) bool {
+	return isNodePortType(spec) || spec.Type == corev1.ServiceTypeClusterIP && len(spec.ExternalIPs) > 0
+}
+
+// isNodePortType reports whether a Service has a type with node ports.
+func isNodePortType(spec *corev1.ServiceSpec) bool {
+	return spec.Type == corev1.ServiceTypeNodePort || spec.Type == corev1.ServiceTypeLoadBalancer
+}
+
+// addsNoNodePort reports whether every node port was one before.
+func addsNoNodePort(newPorts, oldPorts []corev1.ServicePort) bool {
+	return !slices.ContainsFunc(newPorts, func(port corev1.ServicePort) bool {
+		return port.NodePort != 0 &&
+			!slices.ContainsFunc(oldPorts, func(old corev1.ServicePort) bool { return old.NodePort == port.NodePort })
+	})
 }
 
 func equalPointers[T comparable](a, b *T) bool {

@@ -60,7 +60,10 @@ func (a *allocation) allocateAddress(ctx context.Context) error {
 			return err
 		}
 	}
-	spec.ClusterIPs = []string{spec.ClusterIP}
+	// The validation refuses further entries.
+	if len(spec.ClusterIPs) <= 1 {
+		spec.ClusterIPs = []string{spec.ClusterIP}
+	}
 	return nil
 }
 

@@ -152,6 +152,7 @@ func (a *Allocator) begin(ctx context.Context, newObj, oldObj runtime.Object, dr
 		return nil, fmt.Errorf("unexpected objects %T, %T", newObj, oldObj)
 	}
 	native.KeepAllocated(&service.Spec, &old.Spec)
+	setFamilies(&service.Spec, &old.Spec)
 	if errs := checkFamilies(&service.Spec, &old.Spec); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), service.Name, errs)
 	}

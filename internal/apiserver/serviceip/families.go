@@ -4,10 +4,61 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
+
+// setFamilies sets clusterIPs, ipFamilies and ipFamilyPolicy where the client left them out, as in a
+// cluster with IPv4 only. The families are those of the cluster IPs. A headless Service without a
+// selector gets both families, because the families of its endpoints are not known. An update keeps the
+// stored policy.
+func setFamilies(spec, old *corev1.ServiceSpec) {
+	if spec.Type == corev1.ServiceTypeExternalName {
+		return
+	}
+	if len(spec.ClusterIPs) == 0 && spec.ClusterIP != "" {
+		spec.ClusterIPs = []string{spec.ClusterIP}
+	}
+	isHeadless := spec.ClusterIP == corev1.ClusterIPNone
+	for i, address := range spec.ClusterIPs {
+		if address != corev1.ClusterIPNone && i == len(spec.IPFamilies) {
+			spec.IPFamilies = append(spec.IPFamilies, familyOf(address))
+		}
+	}
+	if len(spec.IPFamilies) == 0 {
+		spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
+	}
+	isFree := isHeadless && len(spec.Selector) == 0
+	if spec.IPFamilyPolicy == nil {
+		policy := corev1.IPFamilyPolicySingleStack
+		switch {
+		case old.IPFamilyPolicy != nil:
+			policy = *old.IPFamilyPolicy
+		case isFree:
+			policy = corev1.IPFamilyPolicyRequireDualStack
+		}
+		spec.IPFamilyPolicy = &policy
+	}
+	if isFree && *spec.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack && len(spec.IPFamilies) == 1 {
+		spec.IPFamilies = append(spec.IPFamilies, otherFamily(spec.IPFamilies[0]))
+	}
+}
+
+func familyOf(address string) corev1.IPFamily {
+	if strings.Contains(address, ":") {
+		return corev1.IPv6Protocol
+	}
+	return corev1.IPv4Protocol
+}
+
+func otherFamily(family corev1.IPFamily) corev1.IPFamily {
+	if family == corev1.IPv6Protocol {
+		return corev1.IPv4Protocol
+	}
+	return corev1.IPv6Protocol
+}
 
 // checkFamilies refuses a Service that needs addresses of another IP family than IPv4, in the words
 // of Kubernetes for a cluster with one family. The server would give the Service only one address. An update

@@ -32,6 +32,9 @@ func TestFamilies(t *testing.T) {
 		`{clusterIP: 10.96.0.9, clusterIPs: [10.96.0.9, 10.96.0.10]}`: {
 			`spec.clusterIPs: Invalid value: ["10.96.0.9","10.96.0.10"]: may specify no more than one IP for each IP family`,
 		},
+		`{clusterIP: 10.96.0.9, clusterIPs: [10.96.0.9, nowhere]}`: {
+			`spec.clusterIPs[1]: Invalid value: "nowhere": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`,
+		},
 		`{ipFamilies: [IPv4, IPv6]}`:                                    {single + "IP families are specified"},
 		`{ipFamilies: [IPv6]}`:                                          {`spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster`},
 		`{ipFamilyPolicy: RequireDualStack}`:                            {dual},

@@ -1,9 +1,6 @@
 package defaults
 
 import (
-	"slices"
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -26,7 +23,6 @@ func service(s *corev1.Service) {
 		})
 	}
 	trafficPolicies(&s.Spec)
-	ipFamilies(&s.Spec)
 }
 
 func sessionAffinity(s *corev1.ServiceSpec) {
@@ -52,49 +48,4 @@ func trafficPolicies(s *corev1.ServiceSpec) {
 		}
 		setDefaultPtr(&s.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster)
 	}
-}
-
-// ipFamilies sets clusterIPs, ipFamilies and ipFamilyPolicy as in a cluster with IPv4 only. The families are those of the
-// given cluster IPs. A headless Service without a selector gets both families, because the families of its endpoints are
-// not known.
-func ipFamilies(s *corev1.ServiceSpec) {
-	switch s.Type {
-	case corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer:
-	default:
-		return
-	}
-	if len(s.ClusterIPs) == 0 && s.ClusterIP != "" {
-		s.ClusterIPs = []string{s.ClusterIP}
-	}
-	headless := slices.Contains(s.ClusterIPs, corev1.ClusterIPNone)
-	for i, ip := range s.ClusterIPs {
-		if !headless && i == len(s.IPFamilies) {
-			s.IPFamilies = append(s.IPFamilies, familyOf(ip))
-		}
-	}
-	if len(s.IPFamilies) == 0 {
-		s.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
-	}
-	if headless && len(s.Selector) == 0 {
-		setDefaultPtr(&s.IPFamilyPolicy, corev1.IPFamilyPolicyRequireDualStack)
-		if *s.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack && len(s.IPFamilies) == 1 {
-			s.IPFamilies = append(s.IPFamilies, otherFamily(s.IPFamilies[0]))
-		}
-		return
-	}
-	setDefaultPtr(&s.IPFamilyPolicy, corev1.IPFamilyPolicySingleStack)
-}
-
-func familyOf(ip string) corev1.IPFamily {
-	if strings.Contains(ip, ":") {
-		return corev1.IPv6Protocol
-	}
-	return corev1.IPv4Protocol
-}
-
-func otherFamily(f corev1.IPFamily) corev1.IPFamily {
-	if f == corev1.IPv6Protocol {
-		return corev1.IPv4Protocol
-	}
-	return corev1.IPv6Protocol
 }

@@ -24,8 +24,6 @@ spec:
   - {port: 1, protocol: TCP, targetPort: 1}
   sessionAffinity: None
   internalTrafficPolicy: Cluster
-  ipFamilies: [IPv4]
-  ipFamilyPolicy: SingleStack
 `,
 		},
 		"with external IPs": {
@@ -39,8 +37,6 @@ spec:
   sessionAffinity: None
   externalTrafficPolicy: Cluster
   internalTrafficPolicy: Local
-  ipFamilies: [IPv4]
-  ipFamilyPolicy: SingleStack
 `,
 		},
 		"NodePort": {
@@ -51,12 +47,9 @@ kind: Service
 spec:
   type: NodePort
   clusterIP: 10.0.0.1
-  clusterIPs: [10.0.0.1]
   sessionAffinity: None
   externalTrafficPolicy: Cluster
   internalTrafficPolicy: Cluster
-  ipFamilies: [IPv4]
-  ipFamilyPolicy: SingleStack
 `,
 		},
 		"LoadBalancer": {
@@ -75,8 +68,6 @@ spec:
   sessionAffinity: None
   externalTrafficPolicy: Local
   internalTrafficPolicy: Cluster
-  ipFamilies: [IPv4]
-  ipFamilyPolicy: SingleStack
 status: {loadBalancer: {ingress: [{ip: 1.2.3.4, ipMode: VIP}, {hostname: a.example.com}]}}
 `,
 		},
@@ -102,66 +93,6 @@ kind: Service
 spec: {type: ExternalName, sessionAffinityConfig: {clientIP: {timeoutSeconds: 1}}}
 `,
 			want: `{apiVersion: v1, kind: Service, spec: {type: ExternalName, sessionAffinity: None}}`,
-		},
-		"headless": {
-			in: `{apiVersion: v1, kind: Service, spec: {clusterIP: None, selector: {app: web}}}`,
-			want: `
-apiVersion: v1
-kind: Service
-spec:
-  type: ClusterIP
-  clusterIP: None
-  clusterIPs: [None]
-  selector: {app: web}
-  sessionAffinity: None
-  internalTrafficPolicy: Cluster
-  ipFamilies: [IPv4]
-  ipFamilyPolicy: SingleStack
-`,
-		},
-		"headless without a selector": {
-			in: `{apiVersion: v1, kind: Service, spec: {clusterIP: None, ipFamilies: [IPv6]}}`,
-			want: `
-apiVersion: v1
-kind: Service
-spec:
-  type: ClusterIP
-  clusterIP: None
-  clusterIPs: [None]
-  sessionAffinity: None
-  internalTrafficPolicy: Cluster
-  ipFamilies: [IPv6, IPv4]
-  ipFamilyPolicy: RequireDualStack
-`,
-		},
-		"headless without a selector, of one family": {
-			in: `{apiVersion: v1, kind: Service, spec: {clusterIP: None, ipFamilyPolicy: SingleStack}}`,
-			want: `
-apiVersion: v1
-kind: Service
-spec:
-  type: ClusterIP
-  clusterIP: None
-  clusterIPs: [None]
-  sessionAffinity: None
-  internalTrafficPolicy: Cluster
-  ipFamilies: [IPv4]
-  ipFamilyPolicy: SingleStack
-`,
-		},
-		"with an address of each family": {
-			in: `{apiVersion: v1, kind: Service, spec: {clusterIPs: ["fd00::1", 10.0.0.1]}}`,
-			want: `
-apiVersion: v1
-kind: Service
-spec:
-  type: ClusterIP
-  clusterIPs: ["fd00::1", 10.0.0.1]
-  sessionAffinity: None
-  internalTrafficPolicy: Cluster
-  ipFamilies: [IPv6, IPv4]
-  ipFamilyPolicy: SingleStack
-`,
 		},
 	}.run(t)
 }
