@@ -3,6 +3,7 @@ package native
 import (
 	"reflect"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -63,6 +64,9 @@ type Kind struct {
 	// Generation is true if metadata.generation counts the changes of all fields but
 	// metadata and status.
 	Generation bool
+	// Counts reports whether the generation counts a change of metadata. Nil means that it
+	// counts none.
+	Counts func(newMeta, oldMeta metav1.Object) bool
 	// Scale is set if the kind has a scale subresource.
 	Scale *Scale
 	// CreateOnUpdate is true if a PUT creates the object if it does not exist.

@@ -17,6 +17,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
@@ -74,11 +75,12 @@ func coreKinds() []Kind {
 		{
 			GroupVersion: gv, Resource: "serviceaccounts", ShortNames: []string{"sa"},
 			Object: &corev1.ServiceAccount{}, List: &corev1.ServiceAccountList{}, ReturnDeleted: true,
+			PrepareCreate: keepSecretNames, PrepareUpdate: func(newObj, _ runtime.Object) { keepSecretNames(newObj) },
 		},
 		{
 			GroupVersion: gv, Resource: "persistentvolumeclaims", ShortNames: []string{"pvc"},
 			Object: &corev1.PersistentVolumeClaim{}, List: &corev1.PersistentVolumeClaimList{},
-			Status: true, PrepareCreate: prepareClaim, ReturnDeleted: true,
+			Status: true, PrepareCreate: prepareClaim, PrepareUpdate: copyDataSource, ReturnDeleted: true,
 		},
 		{
 			GroupVersion: gv, Resource: "persistentvolumes", ShortNames: []string{"pv"}, Scope: Cluster,
@@ -127,7 +129,7 @@ func workloadKinds() []Kind {
 		{
 			GroupVersion: appsv1.SchemeGroupVersion, Resource: "deployments", ShortNames: []string{"deploy"}, Categories: all,
 			Object: &appsv1.Deployment{}, List: &appsv1.DeploymentList{},
-			Status: true, StatusKeeps: []string{"labels"}, Generation: true, Scale: deploymentScale,
+			Status: true, StatusKeeps: []string{"labels"}, Generation: true, Counts: otherAnnotations, Scale: deploymentScale,
 		},
 		{
 			GroupVersion: appsv1.SchemeGroupVersion, Resource: "statefulsets", ShortNames: []string{"sts"}, Categories: all,
@@ -137,7 +139,7 @@ func workloadKinds() []Kind {
 		{
 			GroupVersion: appsv1.SchemeGroupVersion, Resource: "daemonsets", ShortNames: []string{"ds"}, Categories: all,
 			Object: &appsv1.DaemonSet{}, List: &appsv1.DaemonSetList{},
-			Status: true, Generation: true,
+			Status: true, Generation: true, PrepareCreate: prepareDaemonSet, PrepareUpdate: countTemplates,
 		},
 		{
 			GroupVersion: appsv1.SchemeGroupVersion, Resource: "replicasets", ShortNames: []string{"rs"}, Categories: all,
@@ -183,7 +185,7 @@ func workloadKinds() []Kind {
 		},
 		{
 			GroupVersion: networkingv1.SchemeGroupVersion, Resource: "ipaddresses", ShortNames: []string{"ip"}, Scope: Cluster,
-			Object: &networkingv1.IPAddress{}, List: &networkingv1.IPAddressList{}, Generation: true,
+			Object: &networkingv1.IPAddress{}, List: &networkingv1.IPAddressList{},
 		},
 		{
 			GroupVersion: networkingv1.SchemeGroupVersion, Resource: "servicecidrs", Scope: Cluster,
@@ -192,7 +194,8 @@ func workloadKinds() []Kind {
 		},
 		{
 			GroupVersion: discoveryv1.SchemeGroupVersion, Resource: "endpointslices",
-			Object: &discoveryv1.EndpointSlice{}, List: &discoveryv1.EndpointSliceList{}, Generation: true,
+			Object: &discoveryv1.EndpointSlice{}, List: &discoveryv1.EndpointSliceList{}, Generation: true, Counts: otherLabels,
+			PrepareCreate: func(obj runtime.Object) { dropTopology(obj, &discoveryv1.EndpointSlice{}) }, PrepareUpdate: dropTopology,
 		},
 	}
 }
@@ -241,7 +244,8 @@ func policyKinds() []Kind {
 		},
 		{
 			GroupVersion: schedulingv1.SchemeGroupVersion, Resource: "priorityclasses", ShortNames: []string{"pc"}, Scope: Cluster,
-			Object: &schedulingv1.PriorityClass{}, List: &schedulingv1.PriorityClassList{}, Generation: true,
+			Object: &schedulingv1.PriorityClass{}, List: &schedulingv1.PriorityClassList{},
+			PrepareCreate: func(obj runtime.Object) { obj.(*schedulingv1.PriorityClass).Generation = 1 },
 		},
 		{
 			GroupVersion: nodev1.SchemeGroupVersion, Resource: "runtimeclasses", Scope: Cluster,

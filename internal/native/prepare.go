@@ -43,6 +43,8 @@ func preparePod(obj runtime.Object) {
 			Status:  corev1.ConditionFalse,
 			Reason:  corev1.PodReasonSchedulingGated,
 			Message: "Scheduling is blocked due to non-empty scheduling gates",
+
+			LastTransitionTime: metav1.Now(),
 		}}
 	}
 }
@@ -108,10 +110,12 @@ func podGracePeriod(obj runtime.Object) int64 {
 
 func prepareClaim(obj runtime.Object) {
 	obj.(*corev1.PersistentVolumeClaim).Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
+	copyDataSource(obj, &corev1.PersistentVolumeClaim{})
 }
 
 func prepareVolume(obj runtime.Object) {
-	obj.(*corev1.PersistentVolume).Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending}
+	now := metav1.Now()
+	obj.(*corev1.PersistentVolume).Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending, LastPhaseTransitionTime: &now}
 }
 
 // prepareJob generates the selector of a job and the labels of its pods from its UID, unless

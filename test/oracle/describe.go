@@ -15,8 +15,12 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// describe records how kubectl prints an object, and what field selectors compare.
-func (w *write) describe(obj runtime.Object) error {
+// describe records how kubectl prints the stored object, and what field selectors compare.
+func (w *write) describe() error {
+	obj, err := w.read()
+	if err != nil {
+		return err
+	}
 	table, err := w.table(obj)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ type Answer struct {
 	// Defaulted is the object with its defaults, after the conversion to the internal type and back.
 	// Admission sees it.
 	Defaulted json.RawMessage `json:"defaulted,omitempty"`
-	// Stored is the object that Kubernetes validates and, if there are no errors, stores.
+	// Stored is the object that clients read after the write, if there are no errors.
 	Stored   json.RawMessage `json:"stored,omitempty"`
 	Errors   []Error         `json:"errors,omitempty"`
 	Warnings []string        `json:"warnings,omitempty"`

@@ -98,10 +98,10 @@ func (w *write) run(request Request) error {
 	}
 	w.ctx = w.requestContext(objectMeta(obj).GetNamespace(), request.Stage)
 	if request.Stage == "create" {
-		if err := w.create(obj); err != nil {
+		if err := w.create(obj); err != nil || len(w.answer.Errors) > 0 {
 			return err
 		}
-		return w.describe(obj)
+		return w.describe()
 	}
 	old, err := w.decode(request.Old)
 	if err != nil {
@@ -114,7 +114,21 @@ func (w *write) run(request Request) error {
 	if !ok {
 		return fmt.Errorf("%s has no subresource %s", request.Kind, request.Stage)
 	}
-	return w.update(strategy, obj, old)
+	if err := w.update(strategy, obj, old); err != nil || len(w.answer.Errors) > 0 {
+		return err
+	}
+	_, err = w.read()
+	return err
+}
+
+// read reads the stored object, which sets defaults again.
+func (w *write) read() (runtime.Object, error) {
+	obj, err := w.decode(w.answer.Stored)
+	if err != nil {
+		return nil, fmt.Errorf("read the stored object: %w", err)
+	}
+	w.answer.Stored, err = w.encode(obj)
+	return obj, err
 }
 
 // decode decodes an object, sets its defaults and converts it to the internal type.

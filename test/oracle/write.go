@@ -59,6 +59,9 @@ func (w *write) store(obj runtime.Object, errs field.ErrorList) error {
 	for _, err := range errs {
 		w.answer.Errors = append(w.answer.Errors, Error{Type: string(err.Type), Field: err.Field, Detail: err.Detail})
 	}
+	if len(errs) > 0 {
+		return nil
+	}
 	var err error
 	w.answer.Stored, err = w.encode(obj)
 	return err

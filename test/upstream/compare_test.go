@@ -146,6 +146,11 @@ func compareJSON(ours, theirs json.RawMessage, differ func(path, our, their stri
 		differ("", "not JSON", "or this")
 		return
 	}
+	for _, object := range []any{our, their} {
+		if object, ok := object.(map[string]any); ok {
+			delete(object, "apiVersion")
+		}
+	}
 	compareValues("", our, their, differ)
 }
 

@@ -128,10 +128,10 @@ func (w *ourWrite) run(r request) error {
 	}
 	w.ctx = w.requestContext(obj, r.Stage)
 	if r.Stage == "create" {
-		if err := w.create(obj); err != nil {
+		if err := w.create(obj); err != nil || len(w.answer.Errors) > 0 {
 			return err
 		}
-		return w.describe(obj)
+		return w.describe()
 	}
 	old, err := w.decode(r.Old)
 	if err != nil {
@@ -141,7 +141,21 @@ func (w *ourWrite) run(r request) error {
 	if strategy == nil {
 		return fmt.Errorf("%s has no subresource %s", r.Kind, r.Stage)
 	}
-	return w.update(strategy, obj, old)
+	if err := w.update(strategy, obj, old); err != nil || len(w.answer.Errors) > 0 {
+		return err
+	}
+	_, err = w.read()
+	return err
+}
+
+// read reads the stored object, which sets defaults again.
+func (w *ourWrite) read() (runtime.Object, error) {
+	obj, err := w.decode(w.answer.Stored)
+	if err != nil {
+		return nil, fmt.Errorf("read the stored object: %w", err)
+	}
+	w.answer.Stored, err = w.encode(obj)
+	return obj, err
 }
 
 // create calls the strategy as rest.BeforeCreate does.
@@ -199,7 +213,11 @@ func (w *ourWrite) encode(obj runtime.Object) ([]byte, error) {
 	return json.Marshal(versioned)
 }
 
-func (w *ourWrite) describe(obj runtime.Object) error {
+func (w *ourWrite) describe() error {
+	obj, err := w.read()
+	if err != nil {
+		return err
+	}
 	table, err := w.store.TableConvertor.ConvertToTable(w.ctx, obj, nil)
 	if err != nil {
 		return err

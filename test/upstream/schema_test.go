@@ -40,7 +40,7 @@ func (m models) resolve(schema *spec.Schema) (resolved *spec.Schema, model strin
 // them, or the server sets them.
 var ignored = []string{
 	"apiVersion", "kind", "managedFields", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
-	"resourceVersion", "selfLink", "namespace", "generateName",
+	"resourceVersion", "selfLink", "namespace", "generateName", "generation",
 }
 
 // properties returns the properties of an object schema that changes may touch, in a fixed

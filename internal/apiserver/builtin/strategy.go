@@ -62,6 +62,7 @@ func (s strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	if s.kind.Status && s.kind.Resource != "nodes" {
 		statusOf(obj).SetZero()
 	}
+	native.DropDisabled(obj, nil)
 	if s.kind.PrepareCreate != nil {
 		s.kind.PrepareCreate(obj)
 	}
@@ -98,15 +99,17 @@ func (s strategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.O
 	if s.kind.Status {
 		statusOf(newObj).Set(statusOf(oldObj))
 	}
+	native.DropDisabled(newObj, oldObj)
 	if s.kind.PrepareUpdate != nil {
 		s.kind.PrepareUpdate(newObj, oldObj)
 	}
 	if s.kind.Generation {
-		generation := objectMeta(oldObj).GetGeneration()
-		if !sameContent(newObj, oldObj) {
+		newMeta, oldMeta := objectMeta(newObj), objectMeta(oldObj)
+		generation := oldMeta.GetGeneration()
+		if !sameContent(newObj, oldObj) || s.kind.Counts != nil && s.kind.Counts(newMeta, oldMeta) {
 			generation++
 		}
-		objectMeta(newObj).SetGeneration(generation)
+		newMeta.SetGeneration(generation)
 	}
 	s.ownership.Prepare(ctx, s.owned(newObj, oldObj))
 }

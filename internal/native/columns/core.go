@@ -25,11 +25,7 @@ var secrets = table(name,
 	number("Data", corev1.Secret{}.SwaggerDoc()["data"], func(s *corev1.Secret) int { return len(s.Data) }),
 	age)
 
-var serviceAccounts = table(name,
-	number("Secrets", corev1.ServiceAccount{}.SwaggerDoc()["secrets"], func(a *corev1.ServiceAccount) int {
-		return len(a.Secrets)
-	}),
-	age)
+var serviceAccounts = table(name, age)
 
 var podTemplates = table(name,
 	containers(podTemplateContainers),

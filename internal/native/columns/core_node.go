@@ -20,7 +20,11 @@ var nodes = table(name,
 		return stringOr(n.Status.NodeInfo.OSImage, unknown)
 	}).wide(),
 	text("Kernel-Version", nodeInfo["kernelVersion"], func(n *corev1.Node) string {
-		return stringOr(n.Status.NodeInfo.KernelVersion, unknown)
+		version := stringOr(n.Status.NodeInfo.KernelVersion, unknown)
+		if architecture := n.Status.NodeInfo.Architecture; architecture != "" {
+			version += " (" + architecture + ")"
+		}
+		return version
 	}).wide(),
 	text("Container-Runtime", nodeInfo["containerRuntimeVersion"], func(n *corev1.Node) string {
 		return stringOr(n.Status.NodeInfo.ContainerRuntimeVersion, unknown)

@@ -38,7 +38,6 @@ Age: <unknown>`,
 			object: `{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}, secrets: [{name: x}]}`,
 			want: `
 Name: a
-Secrets: 1
 Age: <unknown>`,
 		},
 		"PodTemplate": {

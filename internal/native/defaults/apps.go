@@ -44,7 +44,7 @@ func statefulSet(s *appsv1.StatefulSet) {
 	forEach(s.Spec.VolumeClaimTemplates, func(pvc *corev1.PersistentVolumeClaim) {
 		setDefault(&pvc.APIVersion, "v1")
 		setDefault(&pvc.Kind, "PersistentVolumeClaim")
-		claim(pvc)
+		persistentVolumeClaim(pvc)
 	})
 }
 

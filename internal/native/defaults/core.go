@@ -58,6 +58,13 @@ func endpoints(e *corev1.Endpoints) {
 }
 
 func node(n *corev1.Node) {
+	// podCIDR is the first of podCIDRs. A client that knows only podCIDR replaces the list.
+	switch s := &n.Spec; {
+	case s.PodCIDR != "" && (len(s.PodCIDRs) == 0 || s.PodCIDRs[0] != s.PodCIDR):
+		s.PodCIDRs = []string{s.PodCIDR}
+	case len(s.PodCIDRs) > 0:
+		s.PodCIDR = s.PodCIDRs[0]
+	}
 	roundUp(n.Status.Capacity)
 	roundUp(n.Status.Allocatable)
 	if n.Status.Allocatable == nil {

@@ -10,6 +10,10 @@ import (
 // pod sets the defaults of podSpec, and those that Kubernetes sets in pods but not in pod templates.
 func pod(p *corev1.Pod) {
 	podSpec(&p.Spec)
+	// Old versions of Kubernetes accepted a negative period.
+	if period := p.Spec.TerminationGracePeriodSeconds; *period < 0 {
+		p.Spec.TerminationGracePeriodSeconds = new(int64(1))
+	}
 	setDefaultPtr(&p.Spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
 	forPod := func(c *corev1.Container) {
 		addMissing(&c.Resources.Requests, c.Resources.Limits)
@@ -20,6 +24,8 @@ func pod(p *corev1.Pod) {
 	forEach(p.Spec.InitContainers, forPod)
 	forEach(p.Spec.Containers, forPod)
 	podResources(p)
+	podIPs(&p.Status)
+	roundUp(p.Status.AllocatedResources)
 	for _, statuses := range [][]corev1.ContainerStatus{
 		p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses,
 	} {
@@ -27,6 +33,16 @@ func pod(p *corev1.Pod) {
 			roundUp(c.AllocatedResources)
 			requirements(c.Resources)
 		})
+	}
+}
+
+// podIPs makes podIP the first of podIPs. A client that knows only podIP replaces the list.
+func podIPs(s *corev1.PodStatus) {
+	switch {
+	case s.PodIP != "" && (len(s.PodIPs) == 0 || s.PodIPs[0].IP != s.PodIP):
+		s.PodIPs = []corev1.PodIP{{IP: s.PodIP}}
+	case len(s.PodIPs) > 0:
+		s.PodIP = s.PodIPs[0].IP
 	}
 }
 
@@ -71,6 +87,9 @@ func podSpec(s *corev1.PodSpec) {
 	setDefault(&s.SchedulerName, corev1.DefaultSchedulerName)
 	setDefaultPtr(&s.TerminationGracePeriodSeconds, int64(corev1.DefaultTerminationGracePeriodSeconds))
 	setDefaultPtr(&s.SecurityContext, corev1.PodSecurityContext{})
+	// serviceAccount is the old name of serviceAccountName.
+	setDefault(&s.ServiceAccountName, s.DeprecatedServiceAccount)
+	s.DeprecatedServiceAccount = s.ServiceAccountName
 	forEach(s.Volumes, volume)
 	forEach(s.InitContainers, container)
 	forEach(s.Containers, container)

@@ -96,6 +96,11 @@ func persistentVolume(pv *corev1.PersistentVolume) {
 	s := &pv.Spec
 	setDefault(&s.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain)
 	setDefaultPtr(&s.VolumeMode, corev1.PersistentVolumeFilesystem)
+	volumeSource(s)
+}
+
+// volumeSource sets the defaults that a PersistentVolume and the volume of a VolumeAttachment share.
+func volumeSource(s *corev1.PersistentVolumeSpec) {
 	roundUp(s.Capacity)
 	if s.RBD != nil {
 		rbd(&s.RBD.RBDPool, &s.RBD.RadosUser, &s.RBD.Keyring)
@@ -110,27 +115,8 @@ func persistentVolume(pv *corev1.PersistentVolume) {
 	azureDisk(s.AzureDisk)
 }
 
-// persistentVolumeClaim also copies dataSource to dataSourceRef, or the other way round. A reference to another namespace
-// is not copied, because dataSource cannot express it.
+// persistentVolumeClaim sets the defaults of claims and of the claim templates of StatefulSets.
 func persistentVolumeClaim(pvc *corev1.PersistentVolumeClaim) {
-	claim(pvc)
-	s := &pvc.Spec
-	switch from, ref := s.DataSource, s.DataSourceRef; {
-	case from != nil && ref == nil:
-		s.DataSourceRef = &corev1.TypedObjectReference{Kind: from.Kind, Name: from.Name}
-		if from.APIGroup != nil {
-			s.DataSourceRef.APIGroup = new(*from.APIGroup)
-		}
-	case ref != nil && from == nil && (ref.Namespace == nil || *ref.Namespace == ""):
-		s.DataSource = &corev1.TypedLocalObjectReference{Kind: ref.Kind, Name: ref.Name}
-		if ref.APIGroup != nil {
-			s.DataSource.APIGroup = new(*ref.APIGroup)
-		}
-	}
-}
-
-// claim sets the defaults that claims and the claim templates of StatefulSets share.
-func claim(pvc *corev1.PersistentVolumeClaim) {
 	setDefault(&pvc.Status.Phase, corev1.ClaimPending)
 	claimSpec(&pvc.Spec)
 	roundUp(pvc.Status.Capacity)

@@ -102,34 +102,6 @@ spec: {volumeMode: Filesystem, resources: {requests: {storage: 1m}, limits: {sto
 status: {phase: Pending, capacity: {storage: 1m}, allocatedResources: {storage: 1m}}
 `,
 		},
-		"PersistentVolumeClaim from a snapshot": {
-			in: `
-apiVersion: v1
-kind: PersistentVolumeClaim
-spec: {dataSource: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: s}}
-`,
-			want: `
-apiVersion: v1
-kind: PersistentVolumeClaim
-spec:
-  volumeMode: Filesystem
-  dataSource: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: s}
-  dataSourceRef: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: s}
-status: {phase: Pending}
-`,
-		},
-		"PersistentVolumeClaim with dataSourceRef": {
-			in: `{apiVersion: v1, kind: PersistentVolumeClaim, spec: {dataSourceRef: {apiGroup: example.com, kind: Thing, name: t}}}`,
-			want: `
-apiVersion: v1
-kind: PersistentVolumeClaim
-spec:
-  volumeMode: Filesystem
-  dataSource: {apiGroup: example.com, kind: Thing, name: t}
-  dataSourceRef: {apiGroup: example.com, kind: Thing, name: t}
-status: {phase: Pending}
-`,
-		},
 		"PersistentVolumeClaim with dataSourceRef to another namespace": {
 			in: `{apiVersion: v1, kind: PersistentVolumeClaim, spec: {volumeMode: Block, dataSourceRef: {kind: Thing, ` +
 				`name: t, namespace: other}}, status: {phase: Lost}}`,

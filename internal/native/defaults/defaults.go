@@ -23,7 +23,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	nodev1 "k8s.io/api/node/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -70,7 +69,7 @@ func Register(s *runtime.Scheme) {
 	register(s, resourceClaim, &resourcev1.ResourceClaimList{})
 	register(s, resourceClaimTemplate, &resourcev1.ResourceClaimTemplateList{})
 	register(s, priorityClass, &schedulingv1.PriorityClassList{})
-	register(s, runtimeClass, &nodev1.RuntimeClassList{})
+	register(s, volumeAttachment, &storagev1.VolumeAttachmentList{})
 
 	register(s, flowSchema, &flowcontrolv1.FlowSchemaList{})
 	register(s, priorityLevel, &flowcontrolv1.PriorityLevelConfigurationList{})

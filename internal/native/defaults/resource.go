@@ -11,9 +11,17 @@ func deviceClaim(c *resourcev1.DeviceClaim) {
 	for i := range c.Requests {
 		if exactly := c.Requests[i].Exactly; exactly != nil {
 			exactlyOne(&exactly.AllocationMode, &exactly.Count)
+			forEach(exactly.Tolerations, toleration)
 		}
-		forEach(c.Requests[i].FirstAvailable, func(s *resourcev1.DeviceSubRequest) { exactlyOne(&s.AllocationMode, &s.Count) })
+		forEach(c.Requests[i].FirstAvailable, func(s *resourcev1.DeviceSubRequest) {
+			exactlyOne(&s.AllocationMode, &s.Count)
+			forEach(s.Tolerations, toleration)
+		})
 	}
+}
+
+func toleration(t *resourcev1.DeviceToleration) {
+	setDefault(&t.Operator, resourcev1.DeviceTolerationOpEqual)
 }
 
 func exactlyOne(mode *resourcev1.DeviceAllocationMode, count *int64) {

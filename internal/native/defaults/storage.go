@@ -2,7 +2,6 @@ package defaults
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 )
@@ -16,9 +15,9 @@ func priorityClass(c *schedulingv1.PriorityClass) {
 	setDefaultPtr(&c.PreemptionPolicy, corev1.PreemptLowerPriority)
 }
 
-func runtimeClass(c *nodev1.RuntimeClass) {
-	if c.Overhead != nil {
-		roundUp(c.Overhead.PodFixed)
+func volumeAttachment(a *storagev1.VolumeAttachment) {
+	if spec := a.Spec.Source.InlineVolumeSpec; spec != nil {
+		volumeSource(spec)
 	}
 }
 

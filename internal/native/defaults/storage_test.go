@@ -45,9 +45,10 @@ spec:
     - {name: a, exactly: {deviceClassName: b, allocationMode: ExactCount, count: 1}}
     - {name: c, firstAvailable: [{name: d, deviceClassName: b, allocationMode: All}]}`,
 		},
-		"RuntimeClass": {
-			in:   `{apiVersion: node.k8s.io/v1, kind: RuntimeClass, handler: runsc, overhead: {podFixed: {cpu: 1.0001m}}}`,
-			want: `{apiVersion: node.k8s.io/v1, kind: RuntimeClass, handler: runsc, overhead: {podFixed: {cpu: 2m}}}`,
+		"VolumeAttachment": {
+			in: `{apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, spec: {attacher: a, nodeName: a, source: {inlineVolumeSpec: {iscsi: {iqn: a, lun: 0, targetPortal: a}}}}}`,
+			want: `{apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, spec: {attacher: a, nodeName: a,
+  source: {inlineVolumeSpec: {iscsi: {iqn: a, lun: 0, targetPortal: a, iscsiInterface: default}}}}, status: {attached: false}}`,
 		},
 		"PriorityClass": {
 			in:   `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, value: 1}`,

@@ -16,7 +16,7 @@ func TestCluster(t *testing.T) {
 		},
 		"Node": {
 			"cidr": {
-				"spec/podCIDRs = [a]",
+				"spec/podCIDR = a\nspec/podCIDRs = [a]",
 				`spec.podCIDRs[0]: Invalid value: "a": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`,
 			},
 			"cidrs": {

@@ -30,7 +30,6 @@ func podRules() []rule {
 
 		require[corev1.PodSpec]("restartPolicy", ""),
 		require[corev1.PodSpec]("dnsPolicy", ""),
-		onField[corev1.PodSpec]("terminationGracePeriodSeconds", nonNegative[int64]),
 		onField[corev1.PodSpec]("activeDeadlineSeconds", within[int64](1, math.MaxInt32)),
 		onField[corev1.PodSpec]("nodeSelector", labelSet),
 		onField[corev1.PodSpec]("serviceAccountName", dnsSubdomain),

@@ -12,10 +12,6 @@ func TestPods(t *testing.T) {
 			"spec/dnsPolicy = X",
 			`spec.dnsPolicy: Unsupported value: "X": supported values: "ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"`,
 		},
-		"grace period": {
-			"spec/terminationGracePeriodSeconds = -1",
-			`spec.terminationGracePeriodSeconds: Invalid value: -1: must be greater than or equal to 0`,
-		},
 		"deadline": {
 			"spec/activeDeadlineSeconds = 0",
 			`spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive`,
