@@ -110,6 +110,22 @@ func toAutoscalerV2(in *autoscalingv1.HorizontalPodAutoscaler, out *autoscalingv
 		CurrentMetrics:     rest.CurrentMetrics,
 		Conditions:         rest.Conditions,
 	}
+	percent := in.Status.CurrentCPUUtilizationPercentage
+	if percent == nil {
+		return
+	}
+	for i := range out.Status.CurrentMetrics {
+		if metric := out.Status.CurrentMetrics[i].Resource; metric != nil && metric.Name == corev1.ResourceCPU {
+			metric.Current.AverageUtilization = percent
+			return
+		}
+	}
+	out.Status.CurrentMetrics = append(out.Status.CurrentMetrics, autoscalingv2.MetricStatus{
+		Type: autoscalingv2.ResourceMetricSourceType,
+		Resource: &autoscalingv2.ResourceMetricStatus{
+			Name: corev1.ResourceCPU, Current: autoscalingv2.MetricValueStatus{AverageUtilization: percent},
+		},
+	})
 }
 
 func toAutoscalerV1(in *autoscalingv2.HorizontalPodAutoscaler, out *autoscalingv1.HorizontalPodAutoscaler) error {

@@ -90,7 +90,7 @@ func coreKinds() []Kind {
 		{
 			GroupVersion: gv, Resource: "nodes", ShortNames: []string{"no"}, Scope: Cluster,
 			Object: &corev1.Node{}, List: &corev1.NodeList{},
-			Status: true, Selectable: nodeFields,
+			Status: true, Selectable: nodeFields, PrepareStatus: dropNodeConfigStatus,
 		},
 		{
 			GroupVersion: gv, Resource: "events", ShortNames: []string{"ev"},
@@ -235,12 +235,12 @@ func policyKinds() []Kind {
 		{
 			GroupVersion: flowcontrolv1.SchemeGroupVersion, Resource: "flowschemas", Scope: Cluster,
 			Object: &flowcontrolv1.FlowSchema{}, List: &flowcontrolv1.FlowSchemaList{},
-			Status: true, StatusKeeps: allMetadata, Generation: true, ConditionalUpdate: true,
+			Status: true, StatusKeeps: allMetadata, Generation: true,
 		},
 		{
 			GroupVersion: flowcontrolv1.SchemeGroupVersion, Resource: "prioritylevelconfigurations", Scope: Cluster,
 			Object: &flowcontrolv1.PriorityLevelConfiguration{}, List: &flowcontrolv1.PriorityLevelConfigurationList{},
-			Status: true, StatusKeeps: allMetadata, Generation: true, ConditionalUpdate: true,
+			Status: true, StatusKeeps: allMetadata, Generation: true,
 		},
 		{
 			GroupVersion: schedulingv1.SchemeGroupVersion, Resource: "priorityclasses", ShortNames: []string{"pc"}, Scope: Cluster,

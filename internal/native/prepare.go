@@ -57,6 +57,10 @@ func keepPodQOS(newObj, oldObj runtime.Object) {
 // client of an older version does not know these fields, and would remove them.
 func keepPodStatus(newObj, oldObj runtime.Object) {
 	updated, old := &newObj.(*corev1.Pod).Status, &oldObj.(*corev1.Pod).Status
+	// The feature DRANodeAllocatableResources is off.
+	if len(old.NodeAllocatableResourceClaimStatuses) == 0 {
+		updated.NodeAllocatableResourceClaimStatuses = nil
+	}
 	if updated.QOSClass == "" {
 		updated.QOSClass = old.QOSClass
 	}
@@ -79,6 +83,14 @@ func keepPodStatus(newObj, oldObj runtime.Object) {
 			condition.ObservedGeneration = left[0]
 		}
 		generations[condition.Type] = left[1:]
+	}
+}
+
+// dropNodeConfigStatus removes the status of the configuration of kubelets, which Kubernetes does not
+// have any more.
+func dropNodeConfigStatus(newObj, oldObj runtime.Object) {
+	if oldObj.(*corev1.Node).Status.Config == nil {
+		newObj.(*corev1.Node).Status.Config = nil
 	}
 }
 

@@ -66,7 +66,7 @@ func setTimes(updated, old []certificatesv1.CertificateSigningRequestCondition) 
 // GetResetFields implements rest.ResetFieldsStrategy.
 func (s approvalStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	fields := fieldpath.NewSet(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("status", "certificate"))
-	return subresource.ResetFields(fields, s.kind.GroupVersion)
+	return subresource.ResetFields(fields, s.versions()...)
 }
 
 // signingStrategy lets a write add the certificate and conditions other than the
@@ -79,6 +79,12 @@ func (s signingStrategy) PrepareForUpdate(ctx context.Context, newObj, oldObj ru
 	newStatus, oldStatus := requestStatus(newObj), requestStatus(oldObj)
 	newStatus.Conditions = conditions(oldStatus.Conditions, newStatus.Conditions)
 	setTimes(newStatus.Conditions, oldStatus.Conditions)
+}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (s signingStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	fields := fieldpath.NewSet(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("status", "conditions"))
+	return subresource.ResetFields(fields, s.versions()...)
 }
 
 func requestStatus(obj runtime.Object) *certificatesv1.CertificateSigningRequestStatus {

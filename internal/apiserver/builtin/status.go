@@ -90,7 +90,7 @@ func (s statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set
 	for _, name := range s.kind.StatusKeeps {
 		fields.Insert(fieldpath.MakePathOrDie("metadata", name))
 	}
-	return subresource.ResetFields(fields, s.kind.GroupVersion)
+	return subresource.ResetFields(fields, s.versions()...)
 }
 
 // newStatus serves a subresource that writes the status of a kind.

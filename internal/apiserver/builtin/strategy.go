@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -181,7 +182,12 @@ func (s strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	if !s.kind.Status {
 		return nil
 	}
-	return subresource.ResetFields(subresource.TopLevel("status"), s.kind.GroupVersion)
+	return subresource.ResetFields(subresource.TopLevel("status"), s.versions()...)
+}
+
+// versions returns the versions in which the kind is served.
+func (s strategy) versions() []schema.GroupVersion {
+	return append([]schema.GroupVersion{s.kind.GroupVersion}, s.kind.OtherVersions...)
 }
 
 func objectMeta(obj runtime.Object) metav1.Object {

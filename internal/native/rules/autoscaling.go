@@ -6,6 +6,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 func autoscalingRules() []rule {
@@ -24,6 +25,8 @@ func autoscalingRules() []rule {
 		onField[autoscalingv1.ScaleSpec]("replicas", nonNegative[int32]),
 		onField[autoscalingv2.CrossVersionObjectReference]("kind", validString[string](content.IsPathSegmentName)),
 		onField[autoscalingv2.CrossVersionObjectReference]("name", validString[string](content.IsPathSegmentName)),
+
+		onStruct(scaleTarget),
 
 		require[autoscalingv2.MetricSpec]("type", "must specify a metric source type"),
 		oneOf[autoscalingv2.MetricSpec]("type", "ContainerResource", "External", "Object", "Pods", "Resource"),
@@ -124,5 +127,21 @@ func valueTarget(r *report, t *autoscalingv2.MetricTarget) {
 		r.required("must set either a target value for metric or a per-pod target", "target", "averageValue")
 	case t.Value != nil && t.AverageValue != nil:
 		r.forbidden("may not set both a target value for metric and a per-pod target", "target", "value")
+	}
+}
+
+// scaleTarget checks the version of the object that is scaled. It must name an API group, because no kind of the core group
+// but ReplicationController can be scaled. An update may keep another one.
+func scaleTarget(r *report, s *autoscalingv2.HorizontalPodAutoscalerSpec) {
+	if old, ok := r.old.(*autoscalingv2.HorizontalPodAutoscaler); ok &&
+		old.Spec.ScaleTargetRef.APIVersion == s.ScaleTargetRef.APIVersion && old.Spec.ScaleTargetRef.Kind == s.ScaleTargetRef.Kind {
+		return
+	}
+	version, err := schema.ParseGroupVersion(s.ScaleTargetRef.APIVersion)
+	switch {
+	case err != nil:
+		r.invalid(s.ScaleTargetRef.APIVersion, err.Error(), "scaleTargetRef", "apiVersion")
+	case version.Group == "" && s.ScaleTargetRef.Kind != "ReplicationController":
+		r.invalid(s.ScaleTargetRef.APIVersion, "apiVersion must specify API group", "scaleTargetRef", "apiVersion")
 	}
 }

@@ -216,8 +216,13 @@ func TestAutoscaling(t *testing.T) {
 		"max is less": {"spec/maxReplicas = 1", "spec.maxReplicas: Invalid value: 1: must be greater than or equal to `minReplicas`"},
 		"target": {"spec/scaleTargetRef = {kind: '', name: a/b}", `
 			spec.scaleTargetRef.kind: Required value
-			spec.scaleTargetRef.name: Invalid value: "a/b": may not contain '/'`},
-		"target kind": {"spec/scaleTargetRef/kind = a/b", `spec.scaleTargetRef.kind: Invalid value: "a/b": may not contain '/'`},
+			spec.scaleTargetRef.name: Invalid value: "a/b": may not contain '/'
+			spec.scaleTargetRef.apiVersion: Invalid value: "": apiVersion must specify API group`},
+		"target version": {
+			"spec/scaleTargetRef/apiVersion = a/b/c", `spec.scaleTargetRef.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c`,
+		},
+		"target of the core group": {"spec/scaleTargetRef = {apiVersion: v1, kind: ReplicationController, name: a}", ""},
+		"target kind":              {"spec/scaleTargetRef/kind = a/b", `spec.scaleTargetRef.kind: Invalid value: "a/b": may not contain '/'`},
 		"source type": {
 			"spec/metrics = [{type: X}]",
 			`spec.metrics[0].type: Unsupported value: "X": supported values: "ContainerResource", "External", "Object", "Pods", "Resource"`,

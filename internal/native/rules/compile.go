@@ -70,6 +70,13 @@ func (c *compiler) rootNode(t reflect.Type) *node {
 	return n
 }
 
+// lockedNode returns the node of a type below a kind.
+func (c *compiler) lockedNode(t reflect.Type) *node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.node(t)
+}
+
 // node returns the node of a type below a kind, or nil if it has no checks. The caller holds the lock.
 func (c *compiler) node(t reflect.Type) *node {
 	switch t.Kind() {

@@ -73,7 +73,6 @@ func TestWithoutDefaults(t *testing.T) {
 		"Endpoints":     {"protocol": {"", `subsets[0].ports[0].protocol: Required value`}},
 		"EndpointSlice": {"protocol": {"ports/0/protocol =", `ports[0].protocol: Required value`}},
 		"StorageClass": {"all": {"reclaimPolicy =\nvolumeBindingMode =", `
-			reclaimPolicy: Required value
 			volumeBindingMode: Required value`}},
 		"IngressClass": {"scope": {"spec/parameters/scope =", `spec.parameters.scope: Required value`}},
 	} {

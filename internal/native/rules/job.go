@@ -23,6 +23,7 @@ func jobRules() []rule {
 		onStruct(jobSpec),
 		onStruct(indexedJob),
 		onStruct(jobName),
+		notRequired[batchv1.PodFailurePolicy]("rules"),
 		onField[batchv1.PodFailurePolicy]("rules", func(r *report, rules []batchv1.PodFailurePolicyRule) {
 			if len(rules) > 20 {
 				r.add(field.ErrorList{field.TooMany(r.path(), len(rules), 20)})

@@ -38,9 +38,9 @@ func networkRules() []rule {
 		onField[networkingv1.ParentReference]("resource", validString[string](content.IsPathSegmentName)),
 		onField[networkingv1.ParentReference]("name", validString[string](content.IsPathSegmentName)),
 
+		require[networkingv1.IngressClassSpec]("controller", ""),
 		onField[networkingv1.IngressClassSpec]("controller", ingressController),
-		require[networkingv1.IngressClassParametersReference]("kind", "kind is required"),
-		require[networkingv1.IngressClassParametersReference]("name", "name is required"),
+		onField[networkingv1.IngressClassParametersReference]("apiGroup", dnsSubdomain),
 		onField[networkingv1.IngressClassParametersReference]("kind", validString[string](content.IsPathSegmentName)),
 		onField[networkingv1.IngressClassParametersReference]("name", validString[string](content.IsPathSegmentName)),
 		oneOf[networkingv1.IngressClassParametersReference]("scope", "Cluster", "Namespace"),

@@ -50,7 +50,7 @@ func podRules() []rule {
 
 		notRequired[corev1.HostAlias]("ip"),
 		onField[corev1.HostAlias]("ip", ip),
-		onField[corev1.HostAlias]("hostnames", eachItem(dnsSubdomain)),
+		onField[corev1.HostAlias]("hostnames", eachItem(func(r *report, s string) { r.invalidAll(s, validation.IsDNS1123Subdomain(s)) })),
 		onField[corev1.PodDNSConfig]("nameservers", func(r *report, servers []string) {
 			if len(servers) > 3 {
 				r.invalid(servers, "must not have more than 3 nameservers")

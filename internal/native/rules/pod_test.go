@@ -37,6 +37,10 @@ func TestPods(t *testing.T) {
 			spec.hostAliases[0].ip: Invalid value: "a": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)
 			spec.hostAliases[0].hostnames[0]: Invalid value: "A": ` + subdomain},
 		"host alias without ip": {
+			"spec/hostAliases = [{ip: 10.0.0.1, hostnames: ['']}]",
+			`spec.hostAliases[0].hostnames[0]: Invalid value: "": ` + subdomain,
+		},
+		"host alias without an address": {
 			"spec/hostAliases = [{ip: ''}]",
 			`spec.hostAliases[0].ip: Invalid value: "": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`,
 		},
@@ -162,9 +166,10 @@ func TestScheduling(t *testing.T) {
 			"spec/topologySpreadConstraints/0/topologyKey = ''",
 			`spec.topologySpreadConstraints[0].topologyKey: Required value: can not be empty`,
 		},
-		"spread key syntax": {
-			"spec/topologySpreadConstraints/0/topologyKey = -a",
-			`spec.topologySpreadConstraints[0].topologyKey: Invalid value: "-a": ` + qualified,
+		"spread key syntax": {"spec/topologySpreadConstraints/0/topologyKey = -a", ""},
+		"spread label keys": {
+			"spec/topologySpreadConstraints/0/matchLabelKeys = [-a]",
+			`spec.topologySpreadConstraints[0].matchLabelKeys[0]: Invalid value: "-a": ` + qualified,
 		},
 		"spread action": {
 			"spec/topologySpreadConstraints/0/whenUnsatisfiable = X\nspec/topologySpreadConstraints/0/minDomains =",

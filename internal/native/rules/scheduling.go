@@ -17,6 +17,7 @@ func schedulingRules() []rule {
 		require[corev1.NodeSelector]("nodeSelectorTerms", "must have at least one node selector term"),
 		skip[corev1.NodeSelectorTerm]("matchExpressions"),
 		skip[corev1.NodeSelectorTerm]("matchFields"),
+		onStruct(nodeSelectorValues),
 		onStruct(func(r *report, t *corev1.NodeSelectorTerm) {
 			for i := range t.MatchExpressions {
 				r.under(func() { nodeRequirement(r, &t.MatchExpressions[i]) }, "matchExpressions", i)
@@ -36,7 +37,7 @@ func schedulingRules() []rule {
 		}),
 
 		require[corev1.TopologySpreadConstraint]("topologyKey", "can not be empty"),
-		onField[corev1.TopologySpreadConstraint]("topologyKey", labelKey),
+		onField[corev1.TopologySpreadConstraint]("matchLabelKeys", eachItem(labelKey)),
 		onField[corev1.TopologySpreadConstraint]("maxSkew", aboveZero),
 		onField[corev1.TopologySpreadConstraint]("minDomains", aboveZero),
 		onStruct(func(r *report, c *corev1.TopologySpreadConstraint) {
@@ -89,6 +90,21 @@ func nodeRequirement(r *report, q *corev1.NodeSelectorRequirement) {
 		r.invalid(q.Operator, "not a valid selector operator", "operator")
 	}
 	r.invalidAll(q.Key, validation.IsQualifiedName(q.Key), "key")
+}
+
+// nodeSelectorValues checks that the values of a required node selector can be values of labels. Preferred terms may have
+// others. An update may keep them.
+func nodeSelectorValues(r *report, s *corev1.NodeSelector) {
+	if !r.create {
+		return
+	}
+	for i := range s.NodeSelectorTerms {
+		for j, q := range s.NodeSelectorTerms[i].MatchExpressions {
+			for k, value := range q.Values {
+				r.invalidAll(value, validation.IsValidLabelValue(value), "nodeSelectorTerms", i, "matchExpressions", j, "values", k)
+			}
+		}
+	}
 }
 
 // nodeField checks a requirement for a field of a node. The only supported field is metadata.name.

@@ -15,7 +15,6 @@ func serviceRules() []rule {
 		require[corev1.ServiceSpec]("type", ""),
 		require[corev1.ServiceSpec]("sessionAffinity", ""),
 		onField[corev1.ServiceSpec]("selector", labelSet),
-		onField[corev1.ServiceSpec]("clusterIP", clusterIP),
 		onField[corev1.ServiceSpec]("externalIPs", eachItem(ip, nonSpecialIP)),
 		onField[corev1.ServiceSpec]("loadBalancerSourceRanges", eachItem(func(r *report, s string) { cidr(r, strings.TrimSpace(s)) })),
 		onField[corev1.ServiceSpec]("loadBalancerClass", labelKey),
@@ -31,12 +30,6 @@ func serviceRules() []rule {
 		onField[corev1.ServicePort]("port", port),
 		onField[corev1.ServicePort]("targetPort", portOrName),
 		onField[corev1.ServicePort]("appProtocol", labelKey),
-	}
-}
-
-func clusterIP(r *report, s string) {
-	if s != "" && s != corev1.ClusterIPNone {
-		ip(r, s)
 	}
 }
 
@@ -69,6 +62,15 @@ func serviceType(r *report, s *corev1.ServiceSpec) {
 		}
 		if s.ClusterIP != "" {
 			r.forbidden("may not be set when `type` is 'ExternalName'", "clusterIP")
+		}
+		if len(s.ClusterIPs) > 0 {
+			r.forbidden("may not be set when `type` is 'ExternalName'", "clusterIPs")
+		}
+		if len(s.IPFamilies) > 0 {
+			r.forbidden("may not be set for ExternalName services", "ipFamilies")
+		}
+		if s.IPFamilyPolicy != nil {
+			r.forbidden("may not be set for ExternalName services", "ipFamilyPolicy")
 		}
 	case corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort:
 		if headless {
@@ -147,17 +149,51 @@ func loadBalancer(r *report, s *corev1.ServiceSpec) {
 	}
 }
 
+// clusterIPs checks clusterIPs, which begins with clusterIP, and the IP families.
 func clusterIPs(r *report, s *corev1.ServiceSpec) {
-	if len(s.ClusterIPs) == 0 {
+	if s.Type == corev1.ServiceTypeExternalName {
 		return
 	}
-	if s.ClusterIPs[0] != s.ClusterIP {
-		r.invalid(s.ClusterIPs, "first value must match `clusterIP`", "clusterIPs")
+	addresses := s.ClusterIPs
+	switch {
+	case s.ClusterIP == "" && len(addresses) > 0:
+		r.invalid(addresses, "must be empty when `clusterIP` is not specified", "clusterIPs")
+	case s.ClusterIP != "" && len(addresses) == 0:
+		r.required("", "clusterIPs")
+	case s.ClusterIP != "" && addresses[0] != s.ClusterIP:
+		r.invalid(addresses, "first value must match `clusterIP`", "clusterIPs")
 	}
-	if len(s.ClusterIPs) > 2 {
-		r.invalid(s.ClusterIPs, "may only hold up to 2 values", "clusterIPs")
+	for i, family := range s.IPFamilies {
+		if slices.Contains(s.IPFamilies[:i], family) {
+			r.duplicate(family, "ipFamilies", i)
+		}
 	}
-	for i, address := range s.ClusterIPs[1:] {
-		r.under(func() { ip(r, address) }, "clusterIPs", i+1)
+	before := len(r.errs)
+	isHeadless := len(addresses) > 0 && addresses[0] == corev1.ClusterIPNone
+	if isHeadless && len(addresses) > 1 {
+		r.invalid(addresses, "'None' must be the first and only value", "clusterIPs")
+	}
+	for i, address := range addresses {
+		if i > 0 || !isHeadless {
+			r.under(func() { ip(r, address) }, "clusterIPs", i)
+		}
+	}
+	isInvalid := len(r.errs) > before
+	if len(addresses) > 2 {
+		r.invalid(addresses, "may only hold up to 2 values", "clusterIPs")
+	}
+	if isInvalid {
+		return
+	}
+	if dual, err := netutils.IsDualStackIPStrings(addresses); len(addresses) > 1 && (err != nil || !dual) {
+		r.invalid(addresses, "may specify no more than one IP for each IP family", "clusterIPs")
+	}
+	if isHeadless {
+		return
+	}
+	for i, address := range addresses[:min(len(addresses), len(s.IPFamilies))] {
+		if family := s.IPFamilies[i]; (family == corev1.IPv6Protocol) != netutils.IsIPv6String(address) {
+			r.invalid(address, fmt.Sprintf("expected an %s value as indicated by `ipFamilies[%d]`", family, i), "clusterIPs", i)
+		}
 	}
 }

@@ -34,14 +34,18 @@ func TestServices(t *testing.T) {
 			`spec.type: Unsupported value: "X": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"`,
 		},
 		"headless node port": {
-			"spec/clusterIP = None\nspec/clusterIPs =",
+			"spec/clusterIP = None\nspec/clusterIPs = [None]",
 			`spec.clusterIP: Invalid value: "None": may not be set to 'None' for NodePort services`,
 		},
-		"cluster ip": {"spec/clusterIP = a\nspec/clusterIPs =", `spec.clusterIP: Invalid value: "a": ` + address},
+		"cluster ip":          {"spec/clusterIP = a\nspec/clusterIPs = [a]", `spec.clusterIPs[0]: Invalid value: "a": ` + address},
+		"cluster ip alone":    {"spec/clusterIPs =", `spec.clusterIPs: Required value`},
+		"no cluster ip":       {"spec/clusterIP =", `spec.clusterIPs: Invalid value: ["10.96.0.10"]: must be empty when ` + "`clusterIP` is not specified"},
+		"repeated family":     {"spec/ipFamilies = [IPv4, IPv4]", `spec.ipFamilies[1]: Duplicate value: "IPv4"`},
+		"family of the other": {"spec/ipFamilies = [IPv6]", `spec.clusterIPs[0]: Invalid value: "10.96.0.10": expected an IPv6 value as indicated by ` + "`ipFamilies[0]`"},
 		"cluster ips": {"spec/clusterIPs = [10.96.0.11, a, 10.96.0.12]", `
 			spec.clusterIPs: Invalid value: ["10.96.0.11","a","10.96.0.12"]: first value must match ` + "`clusterIP`" + `
-			spec.clusterIPs: Invalid value: ["10.96.0.11","a","10.96.0.12"]: may only hold up to 2 values
-			spec.clusterIPs[1]: Invalid value: "a": ` + address},
+			spec.clusterIPs[1]: Invalid value: "a": ` + address + `
+			spec.clusterIPs: Invalid value: ["10.96.0.11","a","10.96.0.12"]: may only hold up to 2 values`},
 		"selector": {"spec/selector = {a: '-'}", `spec.selector: Invalid value: "-": ` + labelValue},
 		"affinity": {"spec/sessionAffinity = X", `spec.sessionAffinity: Unsupported value: "X": supported values: "ClientIP", "None"`},
 		"affinity timeout": {

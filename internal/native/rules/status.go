@@ -4,26 +4,35 @@ import (
 	"reflect"
 	"slices"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	netutils "k8s.io/utils/net"
 )
 
 // statusRules returns all rules for updates of the status. The schema is not checked there.
 func statusRules() []rule {
 	return slices.Concat(
 		counts[appsv1.DeploymentStatus]("observedGeneration", "replicas", "updatedReplicas", "readyReplicas",
-			"availableReplicas", "unavailableReplicas", "collisionCount"),
+			"availableReplicas", "unavailableReplicas", "collisionCount", "terminatingReplicas"),
 		counts[appsv1.ReplicaSetStatus]("observedGeneration", "replicas", "fullyLabeledReplicas", "readyReplicas",
-			"availableReplicas"),
+			"availableReplicas", "terminatingReplicas"),
 		counts[appsv1.StatefulSetStatus]("observedGeneration", "replicas", "readyReplicas", "currentReplicas",
-			"updatedReplicas"),
+			"updatedReplicas", "availableReplicas"),
+		counts[policyv1.PodDisruptionBudgetStatus]("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"),
+		counts[autoscalingv2.HorizontalPodAutoscalerStatus]("currentReplicas", "desiredReplicas"),
 		counts[appsv1.DaemonSetStatus]("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled",
 			"numberReady", "observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable"),
-		counts[corev1.ReplicationControllerStatus]("replicas", "readyReplicas", "availableReplicas"),
-		counts[batchv1.JobStatus]("active", "succeeded", "failed"),
+		counts[corev1.ReplicationControllerStatus]("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"),
+		counts[batchv1.JobStatus]("active", "succeeded", "failed", "ready", "terminating"),
 		[]rule{
 			onStruct(func(r *report, s *appsv1.DeploymentStatus) {
 				atMost(r, s.Replicas, "status.replicas", replicaCount{"updatedReplicas", s.UpdatedReplicas},
@@ -37,7 +46,24 @@ func statusRules() []rule {
 			}),
 			onStruct(func(r *report, s *appsv1.StatefulSetStatus) {
 				atMost(r, s.Replicas, "status.replicas", replicaCount{"readyReplicas", s.ReadyReplicas},
-					replicaCount{"currentReplicas", s.CurrentReplicas}, replicaCount{"updatedReplicas", s.UpdatedReplicas})
+					replicaCount{"currentReplicas", s.CurrentReplicas}, replicaCount{"updatedReplicas", s.UpdatedReplicas},
+					replicaCount{"availableReplicas", s.AvailableReplicas})
+				atMost(r, s.ReadyReplicas, "status.readyReplicas", replicaCount{"availableReplicas", s.AvailableReplicas})
+			}),
+			onStruct(func(r *report, s *corev1.ReplicationControllerStatus) {
+				atMost(r, s.Replicas, "status.replicas", replicaCount{"fullyLabeledReplicas", s.FullyLabeledReplicas},
+					replicaCount{"readyReplicas", s.ReadyReplicas}, replicaCount{"availableReplicas", s.AvailableReplicas})
+				atMost(r, s.ReadyReplicas, "readyReplicas", replicaCount{"availableReplicas", s.AvailableReplicas})
+			}),
+			onStruct(func(r *report, d *appsv1.Deployment) {
+				if old, ok := r.old.(*appsv1.Deployment); ok {
+					keepsCollisions(r, d.Status.CollisionCount, old.Status.CollisionCount)
+				}
+			}),
+			onStruct(func(r *report, s *appsv1.StatefulSet) {
+				if old, ok := r.old.(*appsv1.StatefulSet); ok {
+					keepsCollisions(r, s.Status.CollisionCount, old.Status.CollisionCount)
+				}
 			}),
 
 			onField[corev1.ResourceQuotaStatus]("hard", quotaList),
@@ -48,9 +74,12 @@ func statusRules() []rule {
 			onStruct(apiServiceStatus),
 			onStruct(podStatus),
 			onStruct(requestStatus),
-			onField[corev1.ServiceStatus]("conditions", func(r *report, conditions []metav1.Condition) {
-				r.add(metavalidation.ValidateConditions(conditions, r.path()))
-			}),
+			onStruct(serviceStatus),
+			onField[networkingv1.IngressLoadBalancerStatus]("ingress", eachItem(ingressStatus)),
+			onField[policyv1.PodDisruptionBudgetStatus]("conditions", conditions),
+			onField[admissionv1.ValidatingAdmissionPolicyStatus]("conditions", conditions),
+			onField[resourcev1.DeviceTaintRuleStatus]("conditions", conditions),
+			onField[resourcev1.AllocatedDeviceStatus]("conditions", conditions),
 		},
 	)
 }
@@ -82,5 +111,60 @@ func atMost(r *report, limit int32, name string, counts ...replicaCount) {
 		if p.count > limit {
 			r.invalid(p.count, "cannot be greater than "+name, p.field)
 		}
+	}
+}
+
+func conditions(r *report, list []metav1.Condition) {
+	r.add(metavalidation.ValidateConditions(list, r.path()))
+}
+
+// keepsCollisions rejects a count of hash collisions that becomes smaller.
+func keepsCollisions(r *report, updated, old *int32) {
+	if old != nil && (updated == nil || *updated < *old) {
+		value := int32(0)
+		if updated != nil {
+			value = *updated
+		}
+		r.invalid(value, "cannot be decremented", "status", "collisionCount")
+	}
+}
+
+// serviceStatus checks the addresses of a load balancer. Only Services of this type have them.
+func serviceStatus(r *report, s *corev1.Service) {
+	ingress := s.Status.LoadBalancer.Ingress
+	if s.Spec.Type != corev1.ServiceTypeLoadBalancer && len(ingress) > 0 {
+		r.forbidden("may only be used when `spec.type` is 'LoadBalancer'", "status", "loadBalancer", "ingress")
+		return
+	}
+	for i := range ingress {
+		r.under(func() {
+			balancerAddress(r, ingress[i].IP, ingress[i].Hostname)
+			switch mode := ingress[i].IPMode; {
+			case mode == nil && ingress[i].IP != "":
+				r.required("must be specified when `ip` is set", "ipMode")
+			case mode != nil && ingress[i].IP == "":
+				r.forbidden("may not be specified when `ip` is not set", "ipMode")
+			case mode != nil && *mode != corev1.LoadBalancerIPModeVIP && *mode != corev1.LoadBalancerIPModeProxy:
+				r.unsupported(*mode, []string{string(corev1.LoadBalancerIPModeProxy), string(corev1.LoadBalancerIPModeVIP)}, "ipMode")
+			}
+		}, "status", "loadBalancer", "ingress", i)
+	}
+}
+
+func ingressStatus(r *report, i networkingv1.IngressLoadBalancerIngress) {
+	balancerAddress(r, i.IP, i.Hostname)
+}
+
+// balancerAddress checks the address and the name of a load balancer. Both may be empty.
+func balancerAddress(r *report, address, host string) {
+	if address != "" {
+		r.under(func() { ip(r, address) }, "ip")
+	}
+	if host == "" {
+		return
+	}
+	r.invalidAll(host, validation.IsDNS1123Subdomain(host), "hostname")
+	if netutils.ParseIPSloppy(host) != nil {
+		r.invalid(host, "must be a DNS name, not an IP address", "hostname")
 	}
 }

@@ -58,7 +58,9 @@ func TestStatus(t *testing.T) {
 			status.replicas: Invalid value: -1: ` + negative + `
 			status.readyReplicas: Invalid value: -1: ` + negative + `
 			status.currentReplicas: Invalid value: -1: ` + negative + `
-			status.updatedReplicas: Invalid value: -1: ` + negative},
+			status.updatedReplicas: Invalid value: -1: ` + negative + `
+			status.availableReplicas: Invalid value: 0: cannot be greater than status.replicas
+			status.availableReplicas: Invalid value: 0: cannot be greater than status.readyReplicas`},
 		"stateful set counts": {
 			"StatefulSet", "", "status = {replicas: 1, currentReplicas: 2}",
 			`status.currentReplicas: Invalid value: 2: cannot be greater than status.replicas`,
@@ -77,7 +79,8 @@ func TestStatus(t *testing.T) {
 		"replication controller": {"ReplicationController", "", "status = {replicas: -1, readyReplicas: -1, availableReplicas: -1}", `
 			status.replicas: Invalid value: -1: ` + negative + `
 			status.readyReplicas: Invalid value: -1: ` + negative + `
-			status.availableReplicas: Invalid value: -1: ` + negative},
+			status.availableReplicas: Invalid value: -1: ` + negative + `
+			status.fullyLabeledReplicas: Invalid value: 0: cannot be greater than status.replicas`},
 		"job": {"Job", "", "status = {active: -1, succeeded: -1, failed: -1}", `
 			status.active: Invalid value: -1: ` + negative + `
 			status.succeeded: Invalid value: -1: ` + negative + `
@@ -88,9 +91,14 @@ func TestStatus(t *testing.T) {
 			status.attachError.message: Too long: may not be more than 1024 bytes
 			status.detachError.errorCode: Invalid value: -1: must be between 0 and 2147483647, inclusive`},
 		"service": {
-			"Service", "", "status = {conditions: [{type: Ready, status: Maybe, reason: A, " +
-				"lastTransitionTime: '2026-01-02T03:04:05Z', message: ''}]}",
-			`status.conditions[0].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"`,
+			"Service", "spec/type = ClusterIP", "status = {loadBalancer: {ingress: [{ip: 10.0.0.1}]}}",
+			"status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'",
+		},
+		"budget": {
+			"PodDisruptionBudget", "", "status = {conditions: [{type: Ready, status: Maybe, reason: A, " +
+				"lastTransitionTime: '2026-01-02T03:04:05Z', message: ''}], expectedPods: -1}", `
+			status.expectedPods: Invalid value: -1: ` + negative + `
+			status.conditions[0].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"`,
 		},
 		"conditions of a request": {
 			"CertificateSigningRequest", "", "status = {conditions: [{type: Approved, status: 'False'}, " +

@@ -17,6 +17,7 @@ func storageRules() []rule {
 		oneOf[corev1.PersistentVolumeClaimSpec]("accessModes"),
 		onField[corev1.PersistentVolumeClaimSpec]("accessModes", accessModes),
 		onField[corev1.PersistentVolumeClaimSpec]("storageClassName", dnsSubdomain),
+		onField[corev1.PersistentVolumeClaimSpec]("volumeAttributesClassName", dnsSubdomain),
 		onStruct(claimSize),
 		onStruct(claimSource),
 
@@ -26,6 +27,7 @@ func storageRules() []rule {
 		oneOf[corev1.PersistentVolumeSpec]("accessModes"),
 		onField[corev1.PersistentVolumeSpec]("accessModes", accessModes),
 		onField[corev1.PersistentVolumeSpec]("storageClassName", dnsSubdomain),
+		onField[corev1.PersistentVolumeSpec]("volumeAttributesClassName", dnsSubdomain),
 		onStruct(func(r *report, s *corev1.PersistentVolumeSource) { exactlyOneVolume(r, reflect.ValueOf(s).Elem()) }),
 		onStruct(volumeSpec),
 		onField[corev1.LocalVolumeSource]("path", noBacksteps),
@@ -34,8 +36,8 @@ func storageRules() []rule {
 		require[corev1.VolumeNodeAffinity]("required", "must specify required node constraints"),
 
 		onField[storagev1.StorageClass]("provisioner", labelKeyLower),
-		require[storagev1.StorageClass]("reclaimPolicy", ""),
-		oneOf[storagev1.StorageClass]("reclaimPolicy", "Delete", "Retain"),
+		onField[storagev1.StorageClass]("allowedTopologies", topologies),
+		oneOf[storagev1.StorageClass]("reclaimPolicy", "", "Delete", "Retain"),
 		require[storagev1.StorageClass]("volumeBindingMode", ""),
 		onField[storagev1.StorageClass]("parameters", parameters),
 	}
@@ -94,6 +96,9 @@ func volumeSpec(r *report, s *corev1.PersistentVolumeSpec) {
 	if s.HostPath != nil && s.HostPath.Path == "/" && s.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
 		r.forbidden("may not be 'recycle' for a hostPath mount of '/'", "persistentVolumeReclaimPolicy")
 	}
+	if s.VolumeAttributesClassName != nil && s.CSI == nil {
+		r.required("has to be specified when using volumeAttributesClassName", "csi")
+	}
 	if s.Local != nil && (s.NodeAffinity == nil || s.NodeAffinity.Required == nil) {
 		r.required("Local volume requires node affinity", "nodeAffinity")
 	}
@@ -131,4 +136,28 @@ func parameters(r *report, p map[string]string) {
 	if sum > size {
 		r.add(field.ErrorList{field.TooLong(r.path(), "", size)})
 	}
+}
+
+// topologies checks the keys of allowed topologies, and that no two terms are equal.
+func topologies(r *report, terms []corev1.TopologySelectorTerm) {
+	for i := range terms {
+		for j, q := range terms[i].MatchLabelExpressions {
+			r.invalidAll(q.Key, validation.IsQualifiedName(q.Key), i, "matchLabelExpressions", j, "key")
+		}
+		same := func(other corev1.TopologySelectorTerm) bool {
+			return reflect.DeepEqual(topologyOf(other), topologyOf(terms[i]))
+		}
+		if len(terms[i].MatchLabelExpressions) == 0 || slices.ContainsFunc(terms[:i], same) {
+			r.duplicate("", i, "matchLabelExpressions")
+		}
+	}
+}
+
+// topologyOf returns the sorted values of each key.
+func topologyOf(term corev1.TopologySelectorTerm) map[string][]string {
+	topology := map[string][]string{}
+	for _, q := range term.MatchLabelExpressions {
+		topology[q.Key] = slices.Compact(slices.Sorted(slices.Values(q.Values)))
+	}
+	return topology
 }

@@ -155,7 +155,7 @@ spec: {ports: [{port: 80}], externalIPs: [192.0.2.1]}`,
 apiVersion: v1
 kind: Service
 metadata: {name: db, namespace: shop}
-spec: {clusterIP: None, selector: {app: db}}`,
+spec: {clusterIP: None, clusterIPs: [None], selector: {app: db}}`,
 	"Service external name": `
 apiVersion: v1
 kind: Service

@@ -44,7 +44,7 @@ spec:
         volumeDevices: [{name: raw, devicePath: /dev/raw}]
   volumeClaimTemplates:
   - {metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
-  - {metadata: {name: raw}}`,
+  - {metadata: {name: raw}, spec: {volumeMode: Block, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`,
 
 	"DaemonSet": `
 apiVersion: apps/v1
@@ -114,7 +114,7 @@ spec:
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata: {name: web, namespace: shop}
-spec: {scaleTargetRef: {kind: Deployment, name: web}, maxReplicas: 3, behavior: {scaleUp: {stabilizationWindowSeconds: 0}}}`,
+spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 3, behavior: {scaleUp: {stabilizationWindowSeconds: 0}}}`,
 
 	"Scale": `{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: web, namespace: shop}, spec: {replicas: 3}}`,
 

@@ -2,8 +2,10 @@ package rules
 
 import (
 	"reflect"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +25,19 @@ func Validate(obj runtime.Object) field.ErrorList {
 		r.add(validateMeta(object, nameRule(obj)))
 	}
 	r.walk(writeRules().rootNode(v.Type()), v)
+	if set, ok := obj.(*appsv1.StatefulSet); ok {
+		r.claimSpecs(set)
+	}
 	return r.errs
+}
+
+// claimSpecs checks the claims of a new StatefulSet. They cannot change later.
+func (r *report) claimSpecs(set *appsv1.StatefulSet) {
+	node := writeRules().lockedNode(reflect.TypeFor[corev1.PersistentVolumeClaimSpec]())
+	for i := range set.Spec.VolumeClaimTemplates {
+		spec := reflect.ValueOf(&set.Spec.VolumeClaimTemplates[i].Spec).Elem()
+		r.under(func() { r.walk(node, spec) }, "spec", "volumeClaimTemplates", i, "spec")
+	}
 }
 
 // ValidateUpdate validates newObj, which is to replace oldObj. Both have the same Go type. Package
@@ -77,7 +91,24 @@ func claimTemplatesOf(obj runtime.Object) []string {
 func validateMeta(object metav1.Object, name validation.ValidateNameFunc) field.ErrorList {
 	// The registry has checked the scope before, so an object with a namespace is of a namespaced kind.
 	namespaced := object.GetNamespace() != ""
-	return validation.ValidateObjectMetaAccessor(object, namespaced, name, field.NewPath("metadata"))
+	errs := validation.ValidateObjectMetaAccessor(object, namespaced, name, field.NewPath("metadata"))
+	return append(errs, validateFinalizers(object)...)
+}
+
+// validateFinalizers refuses finalizers without a domain, except those of Kubernetes.
+func validateFinalizers(object metav1.Object) field.ErrorList {
+	var errs field.ErrorList
+	for i, name := range object.GetFinalizers() {
+		switch name {
+		case string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents:
+			continue
+		}
+		if !strings.Contains(name, "/") {
+			errs = append(errs, field.Invalid(field.NewPath("metadata", "finalizers").Index(i), name,
+				"name is neither a standard finalizer name nor is it fully qualified"))
+		}
+	}
+	return errs
 }
 
 func validateMetaUpdate(newObj, oldObj runtime.Object) field.ErrorList {
@@ -89,5 +120,6 @@ func validateMetaUpdate(newObj, oldObj runtime.Object) field.ErrorList {
 	if err != nil {
 		return nil
 	}
-	return validation.ValidateObjectMetaAccessorUpdate(newMeta, oldMeta, field.NewPath("metadata"))
+	errs := validation.ValidateObjectMetaAccessorUpdate(newMeta, oldMeta, field.NewPath("metadata"))
+	return append(errs, validateFinalizers(newMeta)...)
 }

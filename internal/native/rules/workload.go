@@ -45,7 +45,7 @@ func workloadRules() []rule {
 		onField[appsv1.StatefulSetSpec]("selector", notEmpty("statefulset")),
 		onField[appsv1.StatefulSetSpec]("minReadySeconds", nonNegative[int32]),
 		onField[appsv1.StatefulSetSpec]("revisionHistoryLimit", nonNegative[int32]),
-		skip[appsv1.StatefulSetSpec]("volumeClaimTemplates"), // checked when the claims are created
+		skip[appsv1.StatefulSetSpec]("volumeClaimTemplates"), // Validate checks those of a new StatefulSet
 		require[appsv1.StatefulSetSpec]("podManagementPolicy", ""),
 		onField[appsv1.StatefulSetOrdinals]("start", nonNegative[int32]),
 		oneOf[appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy]("whenDeleted", "Delete", "Retain"),

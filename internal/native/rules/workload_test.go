@@ -126,7 +126,6 @@ func TestWorkloads(t *testing.T) {
 				"spec/template/spec/restartPolicy = Never",
 				`spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"`,
 			},
-			"claim templates are not checked": {"spec/volumeClaimTemplates/0/spec = {}", ``},
 		},
 		"DaemonSet": {
 			"selector empty": {"spec/selector = {}", `spec.selector: Invalid value: {}: empty selector is invalid for daemonset`},
@@ -201,7 +200,6 @@ func TestJobs(t *testing.T) {
 			"spec/template/spec/restartPolicy = OnFailure",
 			`spec.template.spec.restartPolicy: Invalid value: "OnFailure": only "Never" is supported when podFailurePolicy is specified`,
 		},
-		"failure rules": {"spec/podFailurePolicy = {rules: []}", `spec.podFailurePolicy.rules: Required value`},
 		"too many rules": {
 			"spec/podFailurePolicy/rules = [" + strings.Repeat("{action: Ignore, onExitCodes: {operator: In, values: [1]}},", 21) + "]",
 			`spec.podFailurePolicy.rules: Too many: 21: must have at most 20 items`,
