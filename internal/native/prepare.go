@@ -143,9 +143,14 @@ func prepareJob(obj runtime.Object) {
 	if labels == nil {
 		labels = make(map[string]string, 4)
 	}
-	// Kubernetes sets the labels without prefix too, for older clients.
-	labels["job-name"], labels["controller-uid"] = job.Name, uid
-	labels[batchv1.JobNameLabel], labels[batchv1.ControllerUidLabel] = job.Name, uid
+	// Kubernetes sets the labels without prefix too, for older clients. Validation rejects other values.
+	for label, value := range map[string]string{
+		"job-name": job.Name, "controller-uid": uid, batchv1.JobNameLabel: job.Name, batchv1.ControllerUidLabel: uid,
+	} {
+		if _, ok := labels[label]; !ok {
+			labels[label] = value
+		}
+	}
 	job.Spec.Template.Labels = labels
 	if job.Spec.Selector == nil {
 		job.Spec.Selector = &metav1.LabelSelector{}

@@ -120,8 +120,12 @@ func (s strategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Obj
 	return update.Judge(ctx, newObj, oldObj, validate, checkFrozen, s.checkOwnership)
 }
 
-func validate(_ context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	return rules.ValidateUpdate(newObj, oldObj)
+func validate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	errs := rules.ValidateUpdate(newObj, oldObj)
+	if event, ok := newObj.(*corev1.Event); ok && requestGroup(ctx) == eventsv1.GroupName {
+		errs = append(errs, rules.ValidateEventChange(event, oldObj.(*corev1.Event))...)
+	}
+	return errs
 }
 
 func checkFrozen(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {

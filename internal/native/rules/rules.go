@@ -6,7 +6,7 @@ func kindRules() [][]rule {
 		selectorRules(),
 		podRules(), containerRules(), envRules(), probeRules(),
 		resourceRules(), volumeRules(), schedulingRules(), securityRules(),
-		workloadRules(), jobRules(),
+		podUseRules(), workloadRules(), jobRules(),
 		serviceRules(), endpointRules(), configRules(), storageRules(), csiRules(), addressRules(),
 		clusterRules(), eventRules(), quotaRules(), limitRangeRules(), autoscalingRules(), disruptionRules(),
 		networkRules(), accessRules(), webhookRules(), policyRules(), flowRules(), trustRules(), deviceRules(),

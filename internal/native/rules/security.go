@@ -25,6 +25,7 @@ func securityRules() []rule {
 			}
 		}),
 		notRequired[corev1.Sysctl]("value"),
+		onField[corev1.Sysctl]("name", validSysctl),
 		onStruct(func(r *report, p *corev1.SeccompProfile) {
 			local := p.Type == corev1.SeccompProfileTypeLocalhost
 			switch {

@@ -37,7 +37,12 @@ func storageRules() []rule {
 
 		onField[storagev1.StorageClass]("provisioner", labelKeyLower),
 		onField[storagev1.StorageClass]("allowedTopologies", topologies),
-		oneOf[storagev1.StorageClass]("reclaimPolicy", "", "Delete", "Retain"),
+		oneOf[storagev1.StorageClass]("reclaimPolicy"),
+		onField[storagev1.StorageClass]("reclaimPolicy", func(r *report, policy corev1.PersistentVolumeReclaimPolicy) {
+			if supported := []string{"Delete", "Retain"}; policy != "" && !slices.Contains(supported, string(policy)) {
+				r.unsupported(policy, supported)
+			}
+		}),
 		require[storagev1.StorageClass]("volumeBindingMode", ""),
 		onField[storagev1.StorageClass]("parameters", parameters),
 	}
