@@ -44,6 +44,8 @@ func TestForeignFlags(t *testing.T) {
 		"mode":            {[]string{"--authorization-mode=AlwaysAllow"}, `--authorization-mode "AlwaysAllow": must be RBAC or Node,RBAC`},
 		"only nodes":      {[]string{"--authorization-mode=Node"}, "RBAC is always on and must be among them"},
 		"an API off":      {[]string{"--runtime-config=apps/v1=false"}, "--runtime-config apps/v1=false: no API can be turned off here"},
+		"an unknown API":  {[]string{"--runtime-config=example.com/v1=true"}, "--runtime-config example.com/v1: the server does not have this API"},
+		"a beta version":  {[]string{"--runtime-config=batch/v1beta1=true"}, "--runtime-config batch/v1beta1: the server does not have this API"},
 		"half of a proxy": {[]string{"--proxy-client-cert-file=x"}, "proxy-client-cert-file and proxy-client-key-file belong together"},
 		"proxy unknown":   {[]string{"--proxy-client-cert-file=x", "--proxy-client-key-file=y"}, "needs requestheader-client-ca-file"},
 		"tolerations":     {[]string{"--default-not-ready-toleration-seconds=9"}, "pods tolerate a failed node for 300 seconds"},

@@ -7,7 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/server/options"
 	"k8s.io/component-base/featuregate"
 
@@ -106,9 +109,13 @@ func checkAuthorization(modes []string) error {
 	return nil
 }
 
-// checkRuntime refuses to turn off an API. The server always serves all APIs that it has.
+// checkRuntime refuses to turn off an API, and to turn on one that the server does not have. The
+// server always serves all APIs that it has.
 func checkRuntime(apis map[string]string) error {
 	for api, on := range apis {
+		if !isServed(api) {
+			return fmt.Errorf("--runtime-config %s: the server does not have this API; \"holdfast api-versions\" lists those it has", api)
+		}
 		// An API that is off in Kubernetes by default, and off here, may be turned off.
 		if on == "false" && api != "api/alpha" && api != "api/beta" {
 			return fmt.Errorf("--runtime-config %s=false: no API can be turned off here", api)
@@ -118,4 +125,23 @@ func checkRuntime(apis map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// isServed reports whether the server has an API, in the words of kube-apiserver: group/version, or one of the names
+// for several APIs.
+func isServed(api string) bool {
+	if slices.Contains([]string{"api/all", "api/ga", "api/beta", "api/alpha", "api/legacy", "api/v1"}, api) {
+		return true
+	}
+	// A value may name one resource of a version.
+	parts := strings.Split(api, "/")
+	if len(parts) == 3 {
+		api = parts[0] + "/" + parts[1]
+	}
+	version, err := schema.ParseGroupVersion(api)
+	if err != nil {
+		return false
+	}
+	return version.Group == apiextensionsv1.GroupName && (version.Version == "v1" || version.Version == "v1beta1") ||
+		native.NewPublishedScheme().IsVersionRegistered(version)
 }

@@ -108,6 +108,8 @@ func (c Config) resources(base *kindREST, s strategy, stores map[schema.GroupRes
 		out["nodes/proxy"] = c.Kubelets.NodeProxy()
 	case "services":
 		out["services/proxy"] = c.Kubelets.ServiceProxy()
+	case "jobs":
+		out[kind.Resource] = &jobREST{kindREST: base}
 	case "priorityclasses":
 		out[kind.Resource] = &priorityClassREST{kindREST: base}
 	case "events":

@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -22,8 +21,9 @@ func setFamilies(spec, old *corev1.ServiceSpec) {
 		spec.ClusterIPs = []string{spec.ClusterIP}
 	}
 	isHeadless := spec.ClusterIP == corev1.ClusterIPNone
-	for i, address := range spec.ClusterIPs {
-		if address != corev1.ClusterIPNone && i == len(spec.IPFamilies) {
+	addresses, _ := addressesOf(spec)
+	for i, address := range addresses {
+		if i == len(spec.IPFamilies) {
 			spec.IPFamilies = append(spec.IPFamilies, familyOf(address))
 		}
 	}
@@ -46,11 +46,11 @@ func setFamilies(spec, old *corev1.ServiceSpec) {
 	}
 }
 
-func familyOf(address string) corev1.IPFamily {
-	if strings.Contains(address, ":") {
-		return corev1.IPv6Protocol
+func familyOf(address netip.Addr) corev1.IPFamily {
+	if address.Is4() {
+		return corev1.IPv4Protocol
 	}
-	return corev1.IPv4Protocol
+	return corev1.IPv6Protocol
 }
 
 func otherFamily(family corev1.IPFamily) corev1.IPFamily {

@@ -32,8 +32,8 @@ func TestSetFamilies(t *testing.T) {
 			`{type: ClusterIP, clusterIP: None, clusterIPs: [None], ipFamilies: [IPv4], ipFamilyPolicy: SingleStack}`,
 		},
 		"with an address of each family": {
-			`{type: ClusterIP, clusterIPs: ["fd00::1", 10.0.0.1]}`, `{}`,
-			`{type: ClusterIP, clusterIPs: ["fd00::1", 10.0.0.1], ipFamilies: [IPv6, IPv4], ipFamilyPolicy: SingleStack}`,
+			`{type: ClusterIP, clusterIP: "fd00::1", clusterIPs: ["fd00::1", 10.0.0.1]}`, `{}`,
+			`{type: ClusterIP, clusterIP: "fd00::1", clusterIPs: ["fd00::1", 10.0.0.1], ipFamilies: [IPv6, IPv4], ipFamilyPolicy: SingleStack}`,
 		},
 		"an update without the policy": {
 			`{type: ClusterIP, ipFamilies: [IPv4]}`, `{type: ClusterIP, ipFamilyPolicy: PreferDualStack}`,

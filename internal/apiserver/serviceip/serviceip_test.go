@@ -82,7 +82,7 @@ func TestServicesGetAddressesAndPorts(t *testing.T) {
 	refused("provided IP is already allocated", service("second", func(s *corev1.ServiceSpec) { s.ClusterIP = "10.96.3.4" }))
 	refused("not in the valid range. The range of valid IPs is 10.96.0.0/16",
 		service("outside", func(s *corev1.ServiceSpec) { s.ClusterIP = "192.0.2.1" }))
-	refused("first value must match `clusterIP`", service("second", func(s *corev1.ServiceSpec) {
+	refused("must be empty when `clusterIP` is not specified", service("second", func(s *corev1.ServiceSpec) {
 		s.ClusterIPs = []string{"/a", "b"}
 	}))
 	refused("provided port is already allocated", service("second", func(s *corev1.ServiceSpec) {
