@@ -95,6 +95,9 @@ type Kind struct {
 	GracePeriod func(obj runtime.Object) int64
 }
 
+// KeepsMetadata reports whether a write to the status changes no metadata at all.
+func (k Kind) KeepsMetadata() bool { return len(k.StatusKeeps) == len(allMetadata) }
+
 // Name returns the name of the kind, such as "Deployment".
 func (k Kind) Name() string { return reflect.TypeOf(k.Object).Elem().Name() }
 

@@ -21,12 +21,11 @@ type manifest = map[string]any
 // kinds.
 var folders = []string{
 	"internal/native", "internal/apiserver/builtin", "internal/apiserver/serviceip", "examples", "dist", "bench/kubectl/files",
-	"test/upstream/testdata/manifests",
 }
 
-// readCorpus returns the manifests of the repository by apiVersion and kind: the YAML files, and
-// the strings of tests.
-func readCorpus(t *testing.T) map[string][]manifest {
+// readCorpus returns the manifests in folders of the repository by apiVersion and kind: the YAML
+// files, and the strings of tests.
+func readCorpus(t *testing.T, folders ...string) map[string][]manifest {
 	t.Helper()
 	corpus := map[string][]manifest{}
 	add := func(text string) {

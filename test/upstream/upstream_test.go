@@ -31,7 +31,9 @@ type comparison struct {
 	theirs     *oracle
 	ours       *ours
 	models     models
-	corpus     map[string][]manifest
+	// tree has the manifests of the repository, which are compared as they are. base has those that
+	// the generator changes. They stay the same, so that the generated objects do.
+	tree, base map[string][]manifest
 	exceptions []*exception
 	rounds     int
 	counts     map[[2]string]*count
@@ -46,7 +48,8 @@ type comparison struct {
 
 func TestUpstream(t *testing.T) {
 	c := &comparison{
-		t: t, theirs: startOracle(t), ours: newOurs(t), models: publishedModels(), corpus: readCorpus(t),
+		t: t, theirs: startOracle(t), ours: newOurs(t), models: publishedModels(),
+		tree: readCorpus(t, folders...), base: readCorpus(t, "test/upstream/testdata/manifests"),
 		exceptions: readExceptions(t), rounds: shortRounds,
 		counts: map[[2]string]*count{}, found: map[difference]int{}, sample: map[difference]request{},
 	}
@@ -97,8 +100,8 @@ func (c *comparison) compareKind(kind native.Kind, version schema.GroupVersion) 
 	_, _ = hash.Write([]byte(version.String() + kind.Name()))
 	run.generate = &generator{Rand: rand.New(rand.NewPCG(1, hash.Sum64())), models: c.models}
 	run.compareProperties()
-	accepted := run.compareCorpus()
-	run.compareGenerated(accepted)
+	run.compareManifests(run.tree)
+	run.compareGenerated(run.compareManifests(run.base))
 }
 
 func (r *kindRun) request(stage string, object, old manifest) request {
@@ -149,17 +152,14 @@ func (r *kindRun) compareProperties() {
 	r.judge(q, found)
 }
 
-// compareCorpus compares the manifests of the repository. It returns the objects that Kubernetes
-// would store.
-func (r *kindRun) compareCorpus() []manifest {
+// compareManifests compares creations of manifests. It returns the objects that Kubernetes would
+// store.
+func (r *kindRun) compareManifests(corpus map[string][]manifest) []manifest {
 	var accepted []manifest
-	for _, object := range r.corpus[r.version.String()+" "+r.kind.Name()] {
+	for _, object := range corpus[r.version.String()+" "+r.kind.Name()] {
 		if stored := r.compare("create", r.complete(object), nil); stored != nil {
 			accepted = append(accepted, stored)
 		}
-	}
-	if len(accepted) == 0 {
-		r.t.Errorf("the repository has no valid manifest of %s %s", r.version, r.kind.Name())
 	}
 	return accepted
 }
@@ -246,6 +246,9 @@ func allocate(object manifest) {
 
 // compareGenerated compares generated changes of accepted objects.
 func (r *kindRun) compareGenerated(accepted []manifest) {
+	if len(accepted) == 0 {
+		r.t.Errorf("testdata/manifests has no valid manifest of %s %s", r.version, r.kind.Name())
+	}
 	base := slices.Clone(accepted)
 	all := func(string) bool { return true }
 	for round := range r.rounds {

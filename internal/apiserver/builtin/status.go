@@ -87,6 +87,9 @@ func validateStatus(_ context.Context, newObj, oldObj runtime.Object) field.Erro
 // GetResetFields implements rest.ResetFieldsStrategy.
 func (s statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	fields := subresource.TopLevel("spec")
+	if s.kind.KeepsMetadata() {
+		return subresource.ResetFields(subresource.TopLevel("metadata", "spec"), s.versions()...)
+	}
 	for _, name := range s.kind.StatusKeeps {
 		fields.Insert(fieldpath.MakePathOrDie("metadata", name))
 	}

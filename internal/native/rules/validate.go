@@ -4,13 +4,18 @@ import (
 	"reflect"
 	"strings"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
 // Validate validates an object that is to be created. A kind without rules is only validated against its schema. A nil
@@ -95,8 +100,15 @@ func validateMeta(object metav1.Object, name validation.ValidateNameFunc) field.
 	return append(errs, validateFinalizers(object)...)
 }
 
-// validateFinalizers refuses finalizers without a domain, except those of Kubernetes.
+// validateFinalizers refuses finalizers without a domain, except those of Kubernetes. Some kinds may have any.
 func validateFinalizers(object metav1.Object) field.ErrorList {
+	switch object.(type) {
+	case *corev1.Event, *coordinationv1.Lease, *policyv1.PodDisruptionBudget, *nodev1.RuntimeClass, *apiregistrationv1.APIService,
+		*admissionv1.MutatingWebhookConfiguration, *admissionv1.ValidatingWebhookConfiguration,
+		*admissionv1.MutatingAdmissionPolicy, *admissionv1.MutatingAdmissionPolicyBinding,
+		*admissionv1.ValidatingAdmissionPolicy, *admissionv1.ValidatingAdmissionPolicyBinding:
+		return nil
+	}
 	var errs field.ErrorList
 	for i, name := range object.GetFinalizers() {
 		switch name {
