@@ -108,7 +108,7 @@ func cell(cells []any, i int) string {
 
 // compareErrors compares two lists of errors without their order.
 func compareErrors(ours, theirs []cause, add func(aspect, path, our, their string)) {
-	ours, theirs = withoutEqual(ours, theirs)
+	ours, theirs = withoutEqual(normal(ours), normal(theirs))
 	for _, our := range ours {
 		i := slices.IndexFunc(theirs, func(their cause) bool { return their.Field == our.Field && their.Type == our.Type })
 		if i < 0 {
@@ -124,6 +124,18 @@ func compareErrors(ours, theirs []cause, add func(aspect, path, our, their strin
 }
 
 func shortType(text string) string { return strings.TrimPrefix(text, "FieldValue") }
+
+// normal returns the errors with the supported values in alphabetical order. Kubernetes orders some of
+// them in other ways.
+func normal(list []cause) []cause {
+	for i := range list {
+		values, found := strings.CutPrefix(list[i].Detail, "supported values: ")
+		if found {
+			list[i].Detail = "supported values: " + strings.Join(slices.Sorted(slices.Values(strings.Split(values, ", "))), ", ")
+		}
+	}
+	return list
+}
 
 // withoutEqual removes the errors that both lists have. Repeated errors count once.
 func withoutEqual(ours, theirs []cause) (ourRest, theirRest []cause) {

@@ -45,7 +45,7 @@ func accessRules() []rule {
 			}
 		}),
 
-		require[certificatesv1.CertificateSigningRequestSpec]("usages", "usages"),
+		require[certificatesv1.CertificateSigningRequestSpec]("usages", ""),
 		onField[certificatesv1.CertificateSigningRequestSpec]("signerName", signerName),
 		onField[certificatesv1.CertificateSigningRequestSpec]("request", certificateRequest),
 		onField[certificatesv1.CertificateSigningRequestSpec]("expirationSeconds", func(r *report, n int32) {

@@ -128,7 +128,7 @@ func TestPolicies(t *testing.T) {
 		},
 		"no validations": {
 			"spec/validations =\nspec/auditAnnotations =",
-			`spec.validations: Required value: validations or auditAnnotations must be specified`,
+			`spec.validations: Required value: validations or auditAnnotations must contain at least one item`,
 		},
 		"no expression": {"spec/validations/0/expression = ''", `spec.validations[0].expression: Required value: expression is not specified`},
 		"expression": {
@@ -166,7 +166,7 @@ func TestPolicies(t *testing.T) {
 			"{name: twice, expression: variables.replicas * 2}, {name: twice, expression: '1'}, " +
 			"{name: 1a, expression: '1'}, {name: '', expression: ''}, {name: b, expression: x}]", `
 			spec.variables[2].name: Duplicate value: "twice"
-			spec.variables[3].name: Invalid value: "1a": name is not a valid CEL identifier
+			spec.variables[3].name: Invalid value: "1a": must be a valid CEL identifier
 			spec.variables[4].name: Required value: name is not specified
 			spec.variables[4].expression: Required value: expression is not specified
 			spec.variables[5].expression: Invalid value: "x": compilation failed: ERROR: <input>:1:1: \

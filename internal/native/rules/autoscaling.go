@@ -16,7 +16,14 @@ func autoscalingRules() []rule {
 				r.invalid(n, "must be greater than or equal to 1")
 			}
 		}),
-		onField[autoscalingv2.HorizontalPodAutoscalerSpec]("maxReplicas", positive[int32]),
+		onField[autoscalingv2.HorizontalPodAutoscalerSpec]("maxReplicas", func(r *report, n int32) {
+			switch {
+			case n == 0:
+				r.required("must be set and greater than 0")
+			case n < 0:
+				r.invalid(n, "must be greater than or equal to 1")
+			}
+		}),
 		onStruct(func(r *report, s *autoscalingv2.HorizontalPodAutoscalerSpec) {
 			if s.MinReplicas != nil && s.MaxReplicas < *s.MinReplicas {
 				r.invalid(s.MaxReplicas, "must be greater than or equal to `minReplicas`", "maxReplicas")
@@ -38,16 +45,20 @@ func autoscalingRules() []rule {
 		onField[autoscalingv2.MetricIdentifier]("name", validString[string](content.IsPathSegmentName)),
 
 		require[autoscalingv2.MetricTarget]("type", "must specify a metric target type"),
-		oneOf[autoscalingv2.MetricTarget]("type", "AverageValue", "Utilization", "Value"),
+		oneOf[autoscalingv2.MetricTarget]("type"),
 		onStruct(metricTarget),
 		onStruct(func(r *report, s *autoscalingv2.ResourceMetricSource) { resourceTarget(r, &s.Target) }),
 		onStruct(func(r *report, s *autoscalingv2.ContainerResourceMetricSource) { resourceTarget(r, &s.Target) }),
 		onStruct(func(r *report, s *autoscalingv2.PodsMetricSource) {
-			if s.Target.AverageValue == nil || s.Target.AverageValue.Sign() != 1 {
+			if s.Target.AverageValue == nil {
 				r.required("must specify a positive target averageValue", "target", "averageValue")
 			}
 		}),
-		onStruct(func(r *report, s *autoscalingv2.ObjectMetricSource) { valueTarget(r, &s.Target) }),
+		onStruct(func(r *report, s *autoscalingv2.ObjectMetricSource) {
+			if s.Target.Value == nil && s.Target.AverageValue == nil {
+				r.required("must set either a target value or averageValue", "target", "averageValue")
+			}
+		}),
 		onStruct(func(r *report, s *autoscalingv2.ExternalMetricSource) { valueTarget(r, &s.Target) }),
 
 		onField[autoscalingv2.HPAScalingRules]("stabilizationWindowSeconds", func(r *report, n int32) {
@@ -96,6 +107,11 @@ func metricSource(r *report, m *autoscalingv2.MetricSpec) {
 }
 
 func metricTarget(r *report, t *autoscalingv2.MetricTarget) {
+	switch t.Type {
+	case autoscalingv2.UtilizationMetricType, autoscalingv2.ValueMetricType, autoscalingv2.AverageValueMetricType:
+	default:
+		r.invalid(t.Type, "must be either Utilization, Value, or AverageValue", "type")
+	}
 	if t.Value != nil && t.Value.Sign() != 1 {
 		r.invalid(*t.Value, "must be positive", "value")
 	}
@@ -109,9 +125,6 @@ func metricTarget(r *report, t *autoscalingv2.MetricTarget) {
 
 // resourceTarget checks that the target of a resource metric is either a utilization or an average value.
 func resourceTarget(r *report, t *autoscalingv2.MetricTarget) {
-	if t.Value != nil {
-		r.forbidden("must not set a value for a resource metric", "target", "value")
-	}
 	switch {
 	case t.AverageUtilization == nil && t.AverageValue == nil:
 		r.required("must set either a target raw value or a target utilization", "target", "averageUtilization")
@@ -120,7 +133,7 @@ func resourceTarget(r *report, t *autoscalingv2.MetricTarget) {
 	}
 }
 
-// valueTarget checks that the target of an object or external metric is either a value or an average value.
+// valueTarget checks that the target of an external metric is either a value or an average value.
 func valueTarget(r *report, t *autoscalingv2.MetricTarget) {
 	switch {
 	case t.Value == nil && t.AverageValue == nil:

@@ -211,7 +211,7 @@ func TestAutoscaling(t *testing.T) {
 	edits{
 		"counts": {
 			"spec/minReplicas = 0\nspec/maxReplicas = 0",
-			"spec.minReplicas: Invalid value: 0: must be greater than or equal to 1\nspec.maxReplicas: Invalid value: 0: must be greater than 0",
+			"spec.minReplicas: Invalid value: 0: must be greater than or equal to 1\nspec.maxReplicas: Required value: must be set and greater than 0",
 		},
 		"max is less": {"spec/maxReplicas = 1", "spec.maxReplicas: Invalid value: 1: must be greater than or equal to `minReplicas`"},
 		"target": {"spec/scaleTargetRef = {kind: '', name: a/b}", `
@@ -252,11 +252,12 @@ func TestAutoscaling(t *testing.T) {
 		},
 		"target type": {
 			"spec/metrics/0/resource/target/type = X",
-			`spec.metrics[0].resource.target.type: Unsupported value: "X": supported values: "AverageValue", "Utilization", "Value"`,
+			`spec.metrics[0].resource.target.type: Invalid value: "X": must be either Utilization, Value, or AverageValue`,
 		},
 		"no target type": {
 			"spec/metrics/0/resource/target/type = ''",
-			`spec.metrics[0].resource.target.type: Required value: must specify a metric target type`,
+			"spec.metrics[0].resource.target.type: Required value: must specify a metric target type\n" +
+				`spec.metrics[0].resource.target.type: Invalid value: "": must be either Utilization, Value, or AverageValue`,
 		},
 		"utilization": {
 			"spec/metrics/0/resource/target/averageUtilization = 0",
@@ -268,8 +269,8 @@ func TestAutoscaling(t *testing.T) {
 		},
 		"resource targets": {
 			"spec/metrics/0/resource/target = {type: Utilization, averageUtilization: 1, averageValue: 1, value: 1}",
-			"spec.metrics[0].resource.target.value: Forbidden: must not set a value for a resource metric\n" +
-				"spec.metrics[0].resource.target.averageValue: Forbidden: may not set both a target raw value and a target utilization",
+
+			"spec.metrics[0].resource.target.averageValue: Forbidden: may not set both a target raw value and a target utilization",
 		},
 		"container target": {
 			"spec/metrics/1/containerResource/target = {type: AverageValue}",
@@ -282,7 +283,7 @@ func TestAutoscaling(t *testing.T) {
 		},
 		"object target": {
 			"spec/metrics/3/object/target/value =",
-			`spec.metrics[3].object.target.averageValue: Required value: must set either a target value for metric or a per-pod target`,
+			`spec.metrics[3].object.target.averageValue: Required value: must set either a target value or averageValue`,
 		},
 		"external targets": {
 			"spec/metrics/4/external/target/value = 0",

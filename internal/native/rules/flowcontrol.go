@@ -178,7 +178,7 @@ func flowURLs(r *report, urls []string) {
 func priorityLevel(r *report, l *flowcontrolv1.PriorityLevelConfiguration) {
 	isExempt := l.Spec.Type == flowcontrolv1.PriorityLevelEnablementExempt
 	if (l.Name == flowcontrolv1.PriorityLevelConfigurationNameExempt) != isExempt {
-		r.invalid(l.Spec.Type, "type must be 'Exempt' if and only if name is 'exempt'", "spec", "type")
+		r.invalid(l.Spec.Type, "must be 'Exempt' if and only if `name` is 'exempt'", "spec", "type")
 	}
 	switch l.Spec.Type {
 	case flowcontrolv1.PriorityLevelEnablementExempt:

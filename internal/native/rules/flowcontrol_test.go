@@ -136,7 +136,7 @@ func TestFlowControl(t *testing.T) {
 			`spec.limited.limitResponse.queuing.handSize: Invalid value: 8: ` +
 				`required entropy bits of deckSize 512 and handSize 8 should not be greater than 60`,
 		},
-		"exempt type": {"spec = {type: Exempt}", `spec.type: Invalid value: "Exempt": type must be 'Exempt' if and only if name is 'exempt'`},
+		"exempt type": {"spec = {type: Exempt}", `spec.type: Invalid value: "Exempt": must be 'Exempt' if and only if ` + "`name` is 'exempt'"},
 	}.run(t, "PriorityLevelConfiguration")
 }
 
@@ -156,7 +156,7 @@ func TestMandatoryFlowControl(t *testing.T) {
 		},
 		"exempt, tuned": {"metadata/name = exempt\nspec = {type: Exempt, exempt: {nominalConcurrencyShares: 10}}", ``},
 		"exempt, limited": {"metadata/name = exempt", `
-			spec.type: Invalid value: "Limited": type must be 'Exempt' if and only if name is 'exempt'
+			spec.type: Invalid value: "Limited": must be 'Exempt' if and only if ` + "`name`" + ` is 'exempt'
 			spec: Invalid value: {"type":"Limited","limited":{"nominalConcurrencyShares":5,"limitResponse":{"type":"Queue",\
 				"queuing":{"queues":64,"handSize":6,"queueLengthLimit":50}},"lendablePercent":0}}: \
 				spec of 'exempt' except the 'spec.exempt' field must equal the fixed value`},

@@ -51,7 +51,7 @@ func TestNames(t *testing.T) {
 		},
 		"Namespace":           {"label": {"metadata/name = a.b", `metadata.name: Invalid value: "a.b": must not contain dots`}},
 		"StatefulSet":         {"label": {"metadata/name = a.b", `metadata.name: Invalid value: "a.b": must not contain dots`}},
-		"Service":             {"1035": {"metadata/name = 1a", `metadata.name: Invalid value: "1a": ` + label1035}},
+		"Service":             {"label": {"metadata/name = 1.a", `metadata.name: Invalid value: "1.a": must not contain dots`}, "digit": {"metadata/name = 1a", ""}},
 		"ClusterRole":         {"path segment": {"metadata/name = a/b", `metadata.name: Invalid value: "a/b": may not contain '/'`}},
 		"Role":                {"path segment": {"metadata/name = a%b", `metadata.name: Invalid value: "a%b": may not contain '%'`}},
 		"PodDisruptionBudget": {"path segment": {"metadata/name = ..", `metadata.name: Invalid value: "..": may not be '..'`}},

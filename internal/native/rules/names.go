@@ -18,10 +18,8 @@ import (
 // nameRule returns the validator for the name of an object. Most names have to be DNS subdomains.
 func nameRule(obj runtime.Object) apivalidation.ValidateNameFunc {
 	switch obj := obj.(type) {
-	case *corev1.Namespace, *appsv1.StatefulSet:
+	case *corev1.Namespace, *appsv1.StatefulSet, *corev1.Service:
 		return apivalidation.NameIsDNSLabel
-	case *corev1.Service:
-		return apivalidation.NameIsDNS1035Label
 	case *batchv1.CronJob:
 		return cronJobName
 	case *networkingv1.IPAddress:

@@ -32,7 +32,7 @@ func networkRules() []rule {
 		require[networkingv1.HTTPIngressPath]("pathType", "pathType must be specified"),
 		onStruct(ingressPath),
 		onStruct(ingressBackend),
-		onField[networkingv1.IngressServiceBackend]("name", validString[string](validation.IsDNS1035Label)),
+		onField[networkingv1.IngressServiceBackend]("name", dnsLabel),
 		onStruct(servicePort),
 
 		onField[networkingv1.ParentReference]("resource", validString[string](content.IsPathSegmentName)),

@@ -51,8 +51,8 @@ func TestNetwork(t *testing.T) {
 			`spec.defaultBackend: Invalid value: "": cannot set both resource and service backends`,
 		},
 		"service": {
-			"spec/rules/0/http/paths/0/backend/service/name = 1a",
-			`spec.rules[0].http.paths[0].backend.service.name: Invalid value: "1a": ` + label1035,
+			"spec/rules/0/http/paths/0/backend/service/name = 1.a",
+			`spec.rules[0].http.paths[0].backend.service.name: Invalid value: "1.a": must not contain dots`,
 		},
 		"no service": {"spec/rules/0/http/paths/0/backend/service/name = ''", `spec.rules[0].http.paths[0].backend.service.name: Required value`},
 		"no port": {
@@ -200,7 +200,7 @@ func TestAccess(t *testing.T) {
 		"account without namespace": {"subjects/0/namespace =", `subjects[0].namespace: Required value`},
 	}.run(t, "ClusterRoleBinding")
 	edits{
-		"usages": {"spec/usages = []", `spec.usages: Required value: usages`},
+		"usages": {"spec/usages = []", `spec.usages: Required value`},
 		"usage": {
 			"spec/usages = [x]",
 			`spec.usages[0]: Unsupported value: "x": supported values: "any", "cert sign", "client auth", "code signing", ` +

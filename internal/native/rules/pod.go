@@ -19,9 +19,10 @@ func podRules() []rule {
 		}),
 		onStruct(hostNetworkPorts),
 		onStruct(func(r *report, t *corev1.PodTemplateSpec) {
-			r.under(func() { labelSet(r, t.Labels) }, "metadata", "labels")
+			// The paths of Kubernetes leave metadata out.
+			r.under(func() { labelSet(r, t.Labels) }, "labels")
 			if len(t.Annotations) > 0 {
-				r.add(apivalidation.ValidateAnnotations(t.Annotations, r.path("metadata", "annotations")))
+				r.add(apivalidation.ValidateAnnotations(t.Annotations, r.path("annotations")))
 			}
 			if len(t.Spec.EphemeralContainers) > 0 {
 				r.forbidden("ephemeral containers not allowed in pod template", "spec", "ephemeralContainers")

@@ -111,7 +111,7 @@ func variable(r *report, before []admissionv1.Variable, v admissionv1.Variable, 
 	case strings.TrimSpace(v.Name) == "":
 		r.required("name is not specified", "variables", i, "name")
 	case !identifier.MatchString(v.Name):
-		r.invalid(v.Name, "name is not a valid CEL identifier", "variables", i, "name")
+		r.invalid(v.Name, "must be a valid CEL identifier", "variables", i, "name")
 	case slices.ContainsFunc(before, func(o admissionv1.Variable) bool { return o.Name == v.Name }):
 		r.duplicate(v.Name, "variables", i, "name")
 	}
@@ -122,7 +122,7 @@ func variable(r *report, before []admissionv1.Variable, v admissionv1.Variable, 
 
 func validatingPolicy(r *report, s *admissionv1.ValidatingAdmissionPolicySpec) {
 	if len(s.Validations)+len(s.AuditAnnotations) == 0 {
-		r.required("validations or auditAnnotations must be specified", "validations")
+		r.required("validations or auditAnnotations must contain at least one item", "validations")
 	}
 	if len(s.Variables)+len(s.MatchConditions)+len(s.Validations)+len(s.AuditAnnotations) == 0 {
 		return

@@ -64,7 +64,7 @@ func serviceType(r *report, s *corev1.ServiceSpec) {
 			r.forbidden("may not be set when `type` is 'ExternalName'", "clusterIP")
 		}
 		if len(s.ClusterIPs) > 0 {
-			r.forbidden("may not be set when `type` is 'ExternalName'", "clusterIPs")
+			r.forbidden("may not be set for ExternalName services", "clusterIPs")
 		}
 		if len(s.IPFamilies) > 0 {
 			r.forbidden("may not be set for ExternalName services", "ipFamilies")

@@ -70,8 +70,8 @@ func TestWorkloads(t *testing.T) {
 				`spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ReplicaSet is not Supported`,
 			},
 			"template metadata": {"spec/template/metadata/labels/x = '-'\nspec/template/metadata/annotations = {-a: b}", `
-				spec.template.metadata.labels: Invalid value: "-": ` + labelValue + `
-				spec.template.metadata.annotations: Invalid value: "-a": ` + qualified},
+				spec.template.labels: Invalid value: "-": ` + labelValue + `
+				spec.template.annotations: Invalid value: "-a": ` + qualified},
 			"ephemeral containers": {
 				"spec/template/spec/ephemeralContainers = [{name: a, image: a}]",
 				`spec.template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template`,
@@ -163,7 +163,7 @@ func TestWorkloads(t *testing.T) {
 				spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0`},
 			"selector syntax": {"metadata/labels = {a: b}\nspec/selector = {a: '-'}\nspec/template/metadata/labels = {a: '-'}", `
 				spec.selector: Invalid value: "-": ` + labelValue + `
-				spec.template.metadata.labels: Invalid value: "-": ` + labelValue},
+				spec.template.labels: Invalid value: "-": ` + labelValue},
 		},
 		"PodTemplate": {"container": {"template/spec/containers/0/image =", `template.spec.containers[0].image: Required value`}},
 		"ControllerRevision": {
