@@ -55,6 +55,7 @@ func TestCluster(t *testing.T) {
 			"handler's characters": {"handler = Run_C", `handler: Invalid value: "Run_C": ` + label},
 			"overhead": {"overhead/podFixed = {cpu: '-1', power: '1'}", `
 				overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0
+				overhead.limits[power]: Invalid value: "power": must be a standard resource type or fully qualified
 				overhead.limits[power]: Invalid value: "power": must be a standard resource for containers`},
 			"node selector": {"scheduling/nodeSelector = {a: '-'}", `scheduling.nodeSelector: Invalid value: "-": ` + labelValue},
 			"toleration": {
@@ -72,6 +73,8 @@ func TestCluster(t *testing.T) {
 			"cluster-wide": {"involvedObject/namespace =\nmetadata/namespace = default", ``},
 			"with eventTime": {"eventTime = '2026-01-02T03:04:05.000000Z'\nreason =\nmessage = " + strings.Repeat("x", 1025), `
 				reportingComponent: Required value
+				reportingComponent: Invalid value: "": name part must be non-empty
+				reportingComponent: Invalid value: "": ` + qualified + `
 				reportingInstance: Required value
 				action: Required value
 				reason: Required value
@@ -82,6 +85,8 @@ func TestCluster(t *testing.T) {
 			"missing": {"eventTime =\nreportingController =\nreportingInstance =\naction =\nreason =\ntype = Odd", `
 				eventTime: Required value
 				reportingController: Required value
+				reportingController: Invalid value: "": name part must be non-empty
+				reportingController: Invalid value: "": ` + qualified + `
 				reportingInstance: Required value
 				action: Required value
 				reason: Required value
@@ -112,6 +117,7 @@ func TestQuotas(t *testing.T) {
 			spec.hard[-a]: Invalid value: "-a": ` + qualified + `
 			spec.hard[count/jobs.batch]: Invalid value: "500m": must be an integer
 			spec.hard[cpu]: Invalid value: "-1": must be greater than or equal to 0
+			spec.hard[disk]: Invalid value: "disk": must be a standard resource type or fully qualified
 			spec.hard[disk]: Invalid value: "disk": must be a standard resource for quota
 			spec.hard[pods]: Invalid value: "500m": must be an integer`},
 		"scope": {"spec/scopes = [X]", `spec.scopes: Invalid value: ["X"]: unsupported scope`},
@@ -136,8 +142,11 @@ func TestQuotas(t *testing.T) {
 			"spec/scopeSelector =\n" +
 			"spec/hard = {hugepages-2Mi: 1, requests.hugepages-2Mi: 1, limits.ephemeral-storage: 1, services.nodeports: 1, " +
 			"limits.hugepages-2Mi: 1, limits.storage: 1, storage: 1, requests.limits.cpu: 1}", `
+			spec.hard[limits.hugepages-2Mi]: Invalid value: "limits.hugepages-2Mi": must be a standard resource type or fully qualified
 			spec.hard[limits.hugepages-2Mi]: Invalid value: "limits.hugepages-2Mi": must be a standard resource for quota
+			spec.hard[limits.storage]: Invalid value: "limits.storage": must be a standard resource type or fully qualified
 			spec.hard[limits.storage]: Invalid value: "limits.storage": must be a standard resource for quota
+			spec.hard[requests.limits.cpu]: Invalid value: "requests.limits.cpu": must be a standard resource type or fully qualified
 			spec.hard[requests.limits.cpu]: Invalid value: "requests.limits.cpu": must be a standard resource for quota
 			spec.hard[storage]: Invalid value: "storage": must be a standard resource for quota`},
 		"resources of a scope": {"spec/hard = {pods: 1, cpu: 1, secrets: 1, count/secrets: 1}\nspec/scopes = [BestEffort]", `

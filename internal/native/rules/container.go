@@ -56,8 +56,11 @@ func containerRules() []rule {
 		onField[corev1.VolumeMount]("subPath", descendingPath),
 		onField[corev1.VolumeMount]("subPathExpr", descendingPath),
 		onField[corev1.VolumeDevice]("devicePath", noBacksteps),
-		oneOf[corev1.ContainerResizePolicy]("resourceName", "cpu", "memory"),
-		oneOf[corev1.ContainerResizePolicy]("restartPolicy", "NotRequired", "RestartContainer"),
+		oneOf[corev1.ContainerResizePolicy]("resourceName"),
+		notRequired[corev1.ContainerResizePolicy]("resourceName"),
+		oneOf[corev1.ContainerResizePolicy]("restartPolicy"),
+		notRequired[corev1.ContainerResizePolicy]("restartPolicy"),
+		onField[corev1.Container]("resizePolicy", resizePolicies),
 	}
 }
 
@@ -163,5 +166,24 @@ func nonReservedPath(r *report, s string) {
 	descendingPath(r, s)
 	if strings.HasPrefix(s, "..") && !strings.HasPrefix(s, "../") {
 		r.invalid(s, "must not start with '..'")
+	}
+}
+
+// resizePolicies checks how containers are resized. As in Kubernetes, an error has the path of the list.
+func resizePolicies(r *report, policies []corev1.ContainerResizePolicy) {
+	resources, restarts := []string{"cpu", "memory"}, []string{string(corev1.NotRequired), string(corev1.RestartContainer)}
+	for i, policy := range policies {
+		if slices.ContainsFunc(policies[:i], func(o corev1.ContainerResizePolicy) bool { return o.ResourceName == policy.ResourceName }) {
+			r.duplicate(policy.ResourceName, i)
+		}
+		if !slices.Contains(resources, string(policy.ResourceName)) {
+			r.unsupported(policy.ResourceName, resources)
+		}
+		switch {
+		case policy.RestartPolicy == "":
+			r.required("")
+		case !slices.Contains(restarts, string(policy.RestartPolicy)):
+			r.unsupported(policy.RestartPolicy, restarts)
+		}
 	}
 }

@@ -24,8 +24,8 @@ func TestContainers(t *testing.T) {
 			`spec.initContainers[1].restartPolicy: Unsupported value: "X": supported values: "Always", "Never", "OnFailure"`,
 		},
 		"resize policy": {"spec/containers/0/resizePolicy = [{resourceName: disk, restartPolicy: X}]", `
-			spec.containers[0].resizePolicy[0].resourceName: Unsupported value: "disk": supported values: "cpu", "memory"
-			spec.containers[0].resizePolicy[0].restartPolicy: Unsupported value: "X": supported values: "NotRequired", "RestartContainer"`},
+			spec.containers[0].resizePolicy: Unsupported value: "disk": supported values: "cpu", "memory"
+			spec.containers[0].resizePolicy: Unsupported value: "X": supported values: "NotRequired", "RestartContainer"`},
 
 		"port zero": {"spec/containers/0/ports/0/containerPort = 0", `spec.containers[0].ports[0].containerPort: Required value`},
 		"port range": {
@@ -205,11 +205,11 @@ func TestEnvironment(t *testing.T) {
 			spec.containers[0].env[5].valueFrom.configMapKeyRef.name: Required value`},
 		"from nothing": {
 			"spec/containers/0/envFrom/0 = {prefix: A}",
-			"spec.containers[0].envFrom[0]: Invalid value: \"\": must specify one of: `configMapRef` or `secretRef`",
+			"spec.containers[0].envFrom: Invalid value: \"\": must specify one of: `configMapRef` or `secretRef`",
 		},
 		"from both": {
 			"spec/containers/0/envFrom/0/secretRef = {name: a}",
-			`spec.containers[0].envFrom[0]: Invalid value: "": may not have more than one field specified at a time`,
+			`spec.containers[0].envFrom: Invalid value: "": may not have more than one field specified at a time`,
 		},
 		"from prefix": {
 			"spec/containers/0/envFrom/0/prefix = a=",
@@ -310,7 +310,8 @@ func TestResources(t *testing.T) {
 		},
 		"name": {
 			"spec/containers/0/resources/requests/disk = 1",
-			`spec.containers[0].resources.requests[disk]: Invalid value: "disk": must be a standard resource for containers`,
+			`spec.containers[0].resources.requests[disk]: Invalid value: "disk": must be a standard resource type or fully qualified` + "\n" +
+				`spec.containers[0].resources.requests[disk]: Invalid value: "disk": must be a standard resource for containers`,
 		},
 		"syntax of name": {
 			"spec/containers/0/resources/requests/-a = 1",
@@ -331,7 +332,8 @@ func TestResources(t *testing.T) {
 		"huge pages": {"spec/containers/0/resources = {requests: {hugepages-2Mi: 4Mi}, limits: {hugepages-2Mi: 8Mi}}", `
 			spec.containers[0].resources.requests: Invalid value: "4Mi": must be equal to hugepages-2Mi limit of 8Mi`},
 		"overhead": {"spec/overhead = {cpu: -1, disk: 1}", `
-			spec.overhead[cpu]: Invalid value: "-1": must be greater than or equal to 0
-			spec.overhead[disk]: Invalid value: "disk": must be a standard resource for containers`},
+			spec.overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0
+			spec.overhead.limits[disk]: Invalid value: "disk": must be a standard resource type or fully qualified
+			spec.overhead.limits[disk]: Invalid value: "disk": must be a standard resource for containers`},
 	}.run(t, "Pod")
 }

@@ -8,6 +8,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
 )
 
 const (
@@ -19,7 +20,11 @@ const (
 func endpointRules() []rule {
 	return []rule{
 		notRequired[corev1.EndpointAddress]("ip"),
-		onField[corev1.EndpointAddress]("ip", ip, nonSpecialIP),
+		onField[corev1.EndpointAddress]("ip", ip, nonSpecialIP, func(r *report, s string) {
+			if netutils.ParseIPSloppy(s) == nil {
+				r.invalid(s, "must be a valid IP address")
+			}
+		}),
 		onField[corev1.EndpointAddress]("hostname", dnsLabel),
 		onField[corev1.EndpointAddress]("nodeName", dnsSubdomain),
 		onField[corev1.EndpointPort]("name", dnsLabel),

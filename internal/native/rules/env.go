@@ -20,7 +20,8 @@ func envRules() []rule {
 			}
 		}),
 		onField[corev1.EnvFromSource]("prefix", validString[string](validation.IsRelaxedEnvVarName)),
-		onStruct(envFrom),
+		onField[corev1.Container]("envFrom", envFrom),
+		onField[corev1.EphemeralContainerCommon]("envFrom", envFrom),
 		namedReference(func(s *corev1.ConfigMapEnvSource) string { return s.Name }),
 		namedReference(func(s *corev1.SecretEnvSource) string { return s.Name }),
 		namedReference(func(s *corev1.ConfigMapKeySelector) string { return s.Name }),
@@ -56,12 +57,15 @@ func envVar(r *report, e *corev1.EnvVar) {
 	}
 }
 
-func envFrom(r *report, e *corev1.EnvFromSource) {
-	switch {
-	case e.ConfigMapRef == nil && e.SecretRef == nil:
-		r.invalid("", "must specify one of: `configMapRef` or `secretRef`")
-	case e.ConfigMapRef != nil && e.SecretRef != nil:
-		r.invalid("", "may not have more than one field specified at a time")
+// envFrom checks that each source is one object. As in Kubernetes, an error has the path of the list.
+func envFrom(r *report, sources []corev1.EnvFromSource) {
+	for _, e := range sources {
+		switch {
+		case e.ConfigMapRef == nil && e.SecretRef == nil:
+			r.invalid("", "must specify one of: `configMapRef` or `secretRef`")
+		case e.ConfigMapRef != nil && e.SecretRef != nil:
+			r.invalid("", "may not have more than one field specified at a time")
+		}
 	}
 }
 

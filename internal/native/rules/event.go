@@ -82,7 +82,6 @@ func eventNamespace(r *report, namespace, involved string) {
 func eventReporter(r *report, name, field string) {
 	if name == "" {
 		r.required("", field)
-		return
 	}
 	r.invalidAll(name, validation.IsQualifiedName(name), field)
 }

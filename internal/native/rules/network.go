@@ -33,7 +33,6 @@ func networkRules() []rule {
 		onStruct(ingressPath),
 		onStruct(ingressBackend),
 		onField[networkingv1.IngressServiceBackend]("name", dnsLabel),
-		onStruct(servicePort),
 
 		onField[networkingv1.ParentReference]("resource", validString[string](content.IsPathSegmentName)),
 		onField[networkingv1.ParentReference]("name", validString[string](content.IsPathSegmentName)),
@@ -103,6 +102,8 @@ func ingressBackend(r *report, b *networkingv1.IngressBackend) {
 		r.invalid("", "cannot set both resource and service backends")
 	case b.Resource == nil && b.Service == nil:
 		r.invalid("", "resource or service backend is required")
+	case b.Service != nil:
+		servicePort(r, b.Service)
 	}
 }
 
@@ -112,9 +113,9 @@ func servicePort(r *report, b *networkingv1.IngressServiceBackend) {
 	case p.Name != "" && p.Number != 0:
 		r.invalid(p, "cannot set both port name & port number")
 	case p.Name != "":
-		r.invalidAll(p.Name, validation.IsValidPortName(p.Name), "port", "name")
+		r.invalidAll(p.Name, validation.IsValidPortName(p.Name), "service", "port", "name")
 	case p.Number != 0:
-		r.invalidAll(p.Number, validation.IsValidPortNum(int(p.Number)), "port", "number")
+		r.invalidAll(p.Number, validation.IsValidPortNum(int(p.Number)), "service", "port", "number")
 	default:
 		r.required("port name or number is required")
 	}

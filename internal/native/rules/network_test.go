@@ -57,11 +57,11 @@ func TestNetwork(t *testing.T) {
 		"no service": {"spec/rules/0/http/paths/0/backend/service/name = ''", `spec.rules[0].http.paths[0].backend.service.name: Required value`},
 		"no port": {
 			"spec/rules/0/http/paths/0/backend/service/port = {}",
-			`spec.rules[0].http.paths[0].backend.service: Required value: port name or number is required`,
+			`spec.rules[0].http.paths[0].backend: Required value: port name or number is required`,
 		},
 		"two ports": {
 			"spec/rules/0/http/paths/0/backend/service/port = {name: a, number: 1}",
-			`spec.rules[0].http.paths[0].backend.service: Invalid value: {"name":"a","number":1}: cannot set both port name & port number`,
+			`spec.rules[0].http.paths[0].backend: Invalid value: {"name":"a","number":1}: cannot set both port name & port number`,
 		},
 		"port": {
 			"spec/rules/0/http/paths/0/backend/service/port = {number: 70000}",

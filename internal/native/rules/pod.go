@@ -41,7 +41,8 @@ func podRules() []rule {
 		onField[corev1.PodSpec]("runtimeClassName", dnsSubdomain),
 		onField[corev1.PodSpec]("overhead", func(r *report, list corev1.ResourceList) {
 			for _, name := range sortedNames(list) {
-				r.under(func() { containerResource(r, name); quantity(r, list[name]) }, key(name))
+				// Kubernetes checks the overhead as limits of a container.
+				r.under(func() { containerResource(r, name); quantity(r, list[name]) }, "limits", key(name))
 			}
 		}),
 		onStruct(containerNames),
@@ -65,7 +66,12 @@ func podRules() []rule {
 		}),
 		require[corev1.PodDNSConfigOption]("name", "must not be empty"),
 		require[corev1.PodOS]("name", "cannot be empty"),
-		oneOf[corev1.PodOS]("name", "linux", "windows"),
+		oneOf[corev1.PodOS]("name"),
+		onStruct(func(r *report, os *corev1.PodOS) {
+			if supported := []string{"linux", "windows"}; os.Name != "" && !slices.Contains(supported, string(os.Name)) {
+				r.unsupported(os.Name, supported)
+			}
+		}),
 		onField[corev1.PodReadinessGate]("conditionType", validString[corev1.PodConditionType](validation.IsQualifiedName)),
 		onField[corev1.PodSchedulingGate]("name", qualifiedName),
 		onField[corev1.PodSpec]("schedulingGates", func(r *report, gates []corev1.PodSchedulingGate) {

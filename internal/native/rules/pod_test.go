@@ -27,7 +27,7 @@ func TestPods(t *testing.T) {
 			"spec/preemptionPolicy = X",
 			`spec.preemptionPolicy: Unsupported value: "X": supported values: "Never", "PreemptLowerPriority"`,
 		},
-		"os":             {"spec/os = {name: plan9}", `spec.os.name: Unsupported value: "plan9": supported values: "linux", "windows"`},
+		"os":             {"spec/os = {name: plan9}", `spec.os: Unsupported value: "plan9": supported values: "linux", "windows"`},
 		"os missing":     {"spec/os = {name: ''}", `spec.os.name: Required value: cannot be empty`},
 		"readiness gate": {"spec/readinessGates/0/conditionType = -a", `spec.readinessGates[0].conditionType: Invalid value: "-a": ` + qualified},
 		"scheduling gates": {"spec/schedulingGates = [{name: example.com/a}, {name: example.com/a}, {name: -a}]", `

@@ -37,7 +37,13 @@ func quotaResource(r *report, name corev1.ResourceName) {
 		r.invalidAll(s, messages)
 		return
 	}
-	if !strings.Contains(s, "/") && !standardQuotaResource(name) {
+	if strings.Contains(s, "/") {
+		return
+	}
+	if !standardResource(name) {
+		r.invalid(s, "must be a standard resource type or fully qualified")
+	}
+	if !standardQuotaResource(name) {
 		r.invalid(s, "must be a standard resource for quota")
 	}
 }

@@ -48,9 +48,20 @@ func containerResource(r *report, name corev1.ResourceName) {
 		r.invalidAll(string(name), messages)
 		return
 	}
-	if !strings.Contains(string(name), "/") && !standardContainerResource(name) {
+	if strings.Contains(string(name), "/") {
+		return
+	}
+	if !standardResource(name) {
+		r.invalid(string(name), "must be a standard resource type or fully qualified")
+	}
+	if !standardContainerResource(name) {
 		r.invalid(string(name), "must be a standard resource for containers")
 	}
+}
+
+// standardResource reports whether Kubernetes has a resource of this name, for containers or for quotas.
+func standardResource(name corev1.ResourceName) bool {
+	return name == corev1.ResourceStorage || standardContainerResource(name) || standardQuotaResource(name)
 }
 
 func standardContainerResource(name corev1.ResourceName) bool {

@@ -16,7 +16,12 @@ func serviceRules() []rule {
 		require[corev1.ServiceSpec]("sessionAffinity", ""),
 		onField[corev1.ServiceSpec]("selector", labelSet),
 		onField[corev1.ServiceSpec]("externalIPs", eachItem(ip, nonSpecialIP)),
-		onField[corev1.ServiceSpec]("loadBalancerSourceRanges", eachItem(func(r *report, s string) { cidr(r, strings.TrimSpace(s)) })),
+		onStruct(func(r *report, s *corev1.ServiceSpec) {
+			for i, block := range s.LoadBalancerSourceRanges {
+				// Kubernetes writes this path so.
+				r.under(func() { cidr(r, strings.TrimSpace(block)) }, "LoadBalancerSourceRanges", i)
+			}
+		}),
 		onField[corev1.ServiceSpec]("loadBalancerClass", labelKey),
 		oneOf[corev1.ServiceSpec]("trafficDistribution", "PreferClose", "PreferSameNode", "PreferSameZone"),
 		onStruct(serviceType),

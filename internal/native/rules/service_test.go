@@ -77,7 +77,7 @@ func TestServices(t *testing.T) {
 		},
 		"ranges": {
 			"spec/loadBalancerSourceRanges = [a]",
-			`spec.loadBalancerSourceRanges[0]: Invalid value: "a": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`,
+			`spec.LoadBalancerSourceRanges[0]: Invalid value: "a": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`,
 		},
 		"class": {"spec/loadBalancerClass = -a", `spec.loadBalancerClass: Invalid value: "-a": ` + qualified},
 		"policy": {
@@ -100,8 +100,10 @@ func TestServices(t *testing.T) {
 
 func TestEndpoints(t *testing.T) {
 	edits{
-		"address":    {"subsets/0/addresses/0/ip = a", `subsets[0].addresses[0].ip: Invalid value: "a": ` + address},
-		"no address": {"subsets/0/addresses/0/ip = ''", `subsets[0].addresses[0].ip: Invalid value: "": ` + address},
+		"address": {"subsets/0/addresses/0/ip = a", `subsets[0].addresses[0].ip: Invalid value: "a": ` + address + "\n" +
+			`subsets[0].addresses[0].ip: Invalid value: "a": must be a valid IP address`},
+		"no address": {"subsets/0/addresses/0/ip = ''", `subsets[0].addresses[0].ip: Invalid value: "": ` + address + "\n" +
+			`subsets[0].addresses[0].ip: Invalid value: "": must be a valid IP address`},
 		"own": {
 			"subsets/0/addresses/0/ip = 127.0.0.1",
 			`subsets[0].addresses[0].ip: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)`,

@@ -38,6 +38,7 @@ func TestStatus(t *testing.T) {
 			status.availableReplicas: Invalid value: 3: cannot be greater than status.replicas
 			status.availableReplicas: Invalid value: 3: cannot be greater than readyReplicas`},
 		"quota": {"ResourceQuota", "", "status = {hard: {disk: 1, pods: 1}, used: {pods: -1, secrets: 500m}}", `
+			status.hard[disk]: Invalid value: "disk": must be a standard resource type or fully qualified
 			status.hard[disk]: Invalid value: "disk": must be a standard resource for quota
 			status.used[pods]: Invalid value: "-1": ` + negative + `
 			status.used[secrets]: Invalid value: "500m": must be an integer`},
