@@ -13,6 +13,7 @@ import (
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/config"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 )
 
@@ -37,7 +38,7 @@ rules:
   resources: [{group: kudo.dev, resources: [operators]}]
 `)
 	server := servertest.Start(t, apiserver.Config{
-		DataDir: t.TempDir(), Audit: apiserver.AuditConfig{PolicyFile: policy, LogPath: log},
+		DataDir: t.TempDir(), Audit: config.Audit{PolicyFile: policy, LogPath: log},
 	})
 	if _, err := server.Client(t).CoreV1().ConfigMaps("default").Create(t.Context(),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "audited"}}, metav1.CreateOptions{}); err != nil {

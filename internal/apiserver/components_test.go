@@ -26,6 +26,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/config"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/apiserver/serviceip"
 	"holdfast.dev/holdfast/internal/lifecycle"
@@ -92,12 +93,12 @@ func TestComponents(t *testing.T) {
 	cluster, proxies := newAuthorityFiles(t), newAuthorityFiles(t)
 	cert, key := cluster.issue(t, access.Subject{User: "kube-apiserver", Hosts: []string{"127.0.0.1", "localhost"}})
 	server := servertest.Start(t, apiserver.Config{
-		Serving:      apiserver.ServingConfig{CertFile: cert, KeyFile: key, MinVersion: "VersionTLS13"},
+		Serving:      config.Serving{CertFile: cert, KeyFile: key, MinVersion: "VersionTLS13"},
 		ClientCAFile: cluster.caFile,
 		RequestHeader: options.RequestHeaderAuthenticationOptions{
 			ClientCAFile: proxies.caFile, AllowedNames: []string{"front-proxy"}, UsernameHeaders: []string{"X-Remote-User"},
 		},
-		ServiceAccounts: apiserver.ServiceAccountConfig{
+		ServiceAccounts: config.ServiceAccounts{
 			SigningKeyFile: rsaKeyFile(t), KeyFiles: []string{rsaKeyFile(t)}, Issuers: []string{"https://issuer.example", "old"},
 		},
 		Services: serviceip.Ranges{
@@ -225,12 +226,12 @@ func TestUnsafeSettings(t *testing.T) {
 		"have an authority in common": {
 			ClientCAFile: authority.caFile, RequestHeader: options.RequestHeaderAuthenticationOptions{ClientCAFile: authority.caFile},
 		},
-		"belong together":       {Serving: apiserver.ServingConfig{CertFile: authority.caFile}},
-		"tls-min-version":       {Serving: apiserver.ServingConfig{MinVersion: "VersionTLS14"}},
+		"belong together":       {Serving: config.Serving{CertFile: authority.caFile}},
+		"tls-min-version":       {Serving: config.Serving{MinVersion: "VersionTLS14"}},
 		"must be an IPv4 range": {Services: serviceip.Ranges{Addresses: netip.MustParsePrefix("fd00::/108")}},
 		"must be ports between": {Services: serviceip.Ranges{NodePorts: utilnet.PortRange{Base: 65000, Size: 1000}}},
-		"at least a second":     {Limits: apiserver.Limits{EventTTL: time.Millisecond}},
-		"not a URL":             {ServiceAccounts: apiserver.ServiceAccountConfig{Issuers: []string{"http://%zz"}}},
+		"at least a second":     {Limits: config.Limits{EventTTL: time.Millisecond}},
+		"not a URL":             {ServiceAccounts: config.ServiceAccounts{Issuers: []string{"http://%zz"}}},
 	} {
 		config.DataDir = t.TempDir()
 		if _, err := apiserver.New(t.Context(), config); err == nil || !strings.Contains(err.Error(), want) {

@@ -9,10 +9,6 @@ import (
 	"holdfast.dev/holdfast/internal/access/token"
 )
 
-// issuerName is the issuer of service-account tokens, and their audience if the request for
-// a token names none. Kubernetes installers use the same issuer.
-const issuerName = "https://kubernetes.default.svc.cluster.local"
-
 // newIssuer returns the issuer of service-account tokens, with its keys.
 func newIssuer(b base) (*token.Issuer, error) {
 	config := b.config.ServiceAccounts

@@ -15,6 +15,7 @@ import (
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/config"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/operator/authorship"
 	"holdfast.dev/holdfast/internal/waittest"
@@ -44,7 +45,7 @@ func TestAuditOfPlans(t *testing.T) {
 	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
 	write(t, policy, documentedPolicy(t))
 	server := servertest.Start(t, apiserver.Config{
-		DataDir: t.TempDir(), Audit: apiserver.AuditConfig{PolicyFile: policy, LogPath: log},
+		DataDir: t.TempDir(), Audit: config.Audit{PolicyFile: policy, LogPath: log},
 	})
 	for _, binding := range []string{"edit", "admin"} {
 		if _, err := server.Client(t).RbacV1().RoleBindings("default").Create(t.Context(), &rbacv1.RoleBinding{

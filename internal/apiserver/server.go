@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/internal/access/walltime"
+	"holdfast.dev/holdfast/internal/apiserver/config"
 )
 
 const (
@@ -30,6 +31,9 @@ const (
 	drainTimeout = 4 * time.Second
 )
 
+// Config is the configuration of a server. Package config defines it, because the packages of the stages read it too.
+type Config = config.Server
+
 // Server is an API server with its port, certificates and etcd open. Run serves requests.
 type Server struct {
 	config   Config
@@ -41,7 +45,7 @@ type Server struct {
 // New opens the data directory, the port, the certificates and etcd, and builds the server
 // on them. On an error it leaves nothing open.
 func New(ctx context.Context, config Config) (*Server, error) {
-	config, err := config.withDefaults()
+	config, err := config.WithDefaults()
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package apiserver
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -13,11 +15,13 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/filters"
 	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/apiserver/pkg/server/options"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/util/flowcontrol"
 	flowcontrolmetrics "k8s.io/apiserver/pkg/util/flowcontrol/metrics"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"holdfast.dev/holdfast/internal/apiserver/config"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/fairness"
@@ -43,6 +47,25 @@ func applySettings(b base) error {
 	applyConsole(b)
 	applyNestingBound(b.generic)
 	return applyDefinitionFilter(b.generic, b.codecs)
+}
+
+// applyAudit makes the server log the requests that the policy names.
+func applyAudit(generic *genericapiserver.Config, audit config.Audit) error {
+	if audit.PolicyFile == "" {
+		return nil
+	}
+	settings := audit.Options
+	if settings == nil {
+		settings = options.NewAuditOptions()
+	}
+	settings.PolicyFile, settings.LogOptions.Path = audit.PolicyFile, audit.LogPath
+	if errs := settings.Validate(); len(errs) > 0 {
+		return fmt.Errorf("audit: %w", errors.Join(errs...))
+	}
+	if err := settings.ApplyTo(generic); err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	return nil
 }
 
 // applyCancellation ends the work for a request when its client cancels it. All filters that are added

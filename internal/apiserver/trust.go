@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -10,33 +9,16 @@ import (
 
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/apiserver/aggregation"
+	"holdfast.dev/holdfast/internal/apiserver/config"
 )
 
-// ProxyClient is the client certificate with which the server calls aggregated API servers.
-type ProxyClient struct {
-	// CertFile and KeyFile are the certificate and its key, in PEM.
-	CertFile, KeyFile string
-}
-
-// checkProxyClient checks that a configured client certificate is complete, and that aggregated API
-// servers can verify it: they trust only the authorities of requestheader-client-ca-file.
-func (c *Config) checkProxyClient() error {
-	if (c.ProxyClient.CertFile == "") != (c.ProxyClient.KeyFile == "") {
-		return errors.New("proxy-client-cert-file and proxy-client-key-file belong together")
-	}
-	if c.ProxyClient.CertFile != "" && c.RequestHeader.ClientCAFile == "" {
-		return errors.New("proxy-client-cert-file needs requestheader-client-ca-file, with which aggregated API servers verify the certificate")
-	}
-	return nil
-}
-
 // proxyClient returns the files of the client certificate for aggregated API servers.
-func proxyClient(b base) ProxyClient {
+func proxyClient(b base) config.ProxyClient {
 	if b.config.ProxyClient.CertFile != "" {
 		return b.config.ProxyClient
 	}
 	own := b.pki.FrontProxy()
-	return ProxyClient{CertFile: own.CertFile, KeyFile: own.KeyFile}
+	return config.ProxyClient{CertFile: own.CertFile, KeyFile: own.KeyFile}
 }
 
 // publishTrust publishes the authorities and headers by which aggregated API servers authenticate

@@ -15,6 +15,7 @@ import (
 	"k8s.io/component-base/featuregate"
 
 	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/config"
 	"holdfast.dev/holdfast/internal/native"
 )
 
@@ -44,32 +45,32 @@ func newServeSettings() *serveSettings {
 
 // complete returns the configuration of the server.
 func (s *serveSettings) complete() (apiserver.Config, error) {
-	config := s.config
-	config.WithoutOperators = !s.operators
-	config.Revision = revision(version, cmp.Or(linkedCommit, moduleVersion()))
-	config.Audit = apiserver.AuditConfig{PolicyFile: s.audit.PolicyFile, LogPath: s.audit.LogOptions.Path, Options: s.audit}
+	completed := s.config
+	completed.WithoutOperators = !s.operators
+	completed.Revision = revision(version, cmp.Or(linkedCommit, moduleVersion()))
+	completed.Audit = config.Audit{PolicyFile: s.audit.PolicyFile, LogPath: s.audit.LogOptions.Path, Options: s.audit}
 	if err := checkAuthorization(s.authorization); err != nil {
-		return config, err
+		return completed, err
 	}
 	if err := checkRuntime(s.runtime); err != nil {
-		return config, err
+		return completed, err
 	}
 	if s.addresses != "" {
 		addresses, err := netip.ParsePrefix(s.addresses)
 		if err != nil {
-			return config, fmt.Errorf("--service-cluster-ip-range %q: must be one range of IPv4 addresses", s.addresses)
+			return completed, fmt.Errorf("--service-cluster-ip-range %q: must be one range of IPv4 addresses", s.addresses)
 		}
-		config.Services.Addresses = addresses
+		completed.Services.Addresses = addresses
 	}
-	if err := s.useCertDir(&config); err != nil {
-		return config, err
+	if err := s.useCertDir(&completed); err != nil {
+		return completed, err
 	}
-	if config.DataDir != "" {
-		return config, nil
+	if completed.DataDir != "" {
+		return completed, nil
 	}
 	dir, err := defaultDataDir()
-	config.DataDir = dir
-	return config, err
+	completed.DataDir = dir
+	return completed, err
 }
 
 // useCertDir takes the serving certificate from --cert-dir, where kube-apiserver finds it. Without

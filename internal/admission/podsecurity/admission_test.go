@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/config"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
 	"holdfast.dev/holdfast/internal/yamltest"
@@ -267,7 +268,7 @@ func TestAuditAnnotations(t *testing.T) {
 	if err := os.WriteFile(policy, []byte(rules), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	server := servertest.Start(t, apiserver.Config{Audit: apiserver.AuditConfig{PolicyFile: policy, LogPath: log}})
+	server := servertest.Start(t, apiserver.Config{Audit: config.Audit{PolicyFile: policy, LogPath: log}})
 	c := newCluster(server.Config(t))
 	namespace := c.newNamespace(t, map[string]string{"enforce": "baseline", "audit": "restricted"})
 	if err := c.createPod(t, namespace, "p", plain); err != nil {

@@ -25,6 +25,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/config"
 	"holdfast.dev/holdfast/internal/waittest"
 	"holdfast.dev/holdfast/internal/yamltest"
 )
@@ -74,7 +75,7 @@ func TestGivenCertificate(t *testing.T) {
 		}
 		return path
 	}
-	settings := apiserver.Config{ProxyClient: apiserver.ProxyClient{CertFile: file("tls.crt", pair.Cert), KeyFile: file("tls.key", pair.Key)}}
+	settings := apiserver.Config{ProxyClient: config.ProxyClient{CertFile: file("tls.crt", pair.Cert), KeyFile: file("tls.key", pair.Key)}}
 	settings.RequestHeader.ClientCAFile, settings.RequestHeader.AllowedNames = file("ca.crt", authority.CertPEM), []string{"our-proxy"}
 	settings.RequestHeader.UsernameHeaders = []string{"X-Remote-User"}
 	c := newClusterWith(t, settings)

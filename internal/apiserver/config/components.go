@@ -1,4 +1,4 @@
-package apiserver
+package config
 
 import (
 	"errors"
@@ -9,12 +9,13 @@ import (
 	"time"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apiserver/pkg/server/options"
 	"k8s.io/client-go/util/cert"
 	cliflag "k8s.io/component-base/cli/flag"
 )
 
-// ServingConfig configures TLS of the port.
-type ServingConfig struct {
+// Serving configures TLS of the port.
+type Serving struct {
 	// CertFile and KeyFile are the certificate that clients get, in PEM. If they are empty,
 	// clients get a certificate of the authority in the data directory. The kubeconfig of the
 	// administrator relies on that authority in both cases.
@@ -25,8 +26,12 @@ type ServingConfig struct {
 	CipherSuites []string
 }
 
-// ServiceAccountConfig configures the tokens of service accounts.
-type ServiceAccountConfig struct {
+// issuerName is the issuer of service-account tokens, and their audience if the request for
+// a token names none. Kubernetes installers use the same issuer.
+const issuerName = "https://kubernetes.default.svc.cluster.local"
+
+// ServiceAccounts configures the tokens of service accounts.
+type ServiceAccounts struct {
 	// Issuers are the names of the issuer. New tokens have the first, and the server accepts
 	// tokens with any of them.
 	Issuers []string
@@ -41,6 +46,12 @@ type ServiceAccountConfig struct {
 	KeysURL string
 }
 
+// ProxyClient is the client certificate with which the server calls aggregated API servers.
+type ProxyClient struct {
+	// CertFile and KeyFile are the certificate and its key, in PEM.
+	CertFile, KeyFile string
+}
+
 // Limits bound requests and the life of events. Zero means the default of Kubernetes.
 type Limits struct {
 	// Requests and MutatingRequests are together the number of requests at a time.
@@ -51,9 +62,20 @@ type Limits struct {
 	EventTTL time.Duration
 }
 
+// Audit says which requests are logged, and where.
+type Audit struct {
+	// PolicyFile holds an audit policy of Kubernetes; without one no request is logged.
+	PolicyFile string
+	// LogPath is the file of the log, "-" for stdout.
+	LogPath string
+	// Options has the other settings of the log, and those of the audit webhook. Its policy file
+	// and log path are replaced by PolicyFile and LogPath. Nil means the defaults.
+	Options *options.AuditOptions
+}
+
 // checkComponents sets the defaults of the settings that have the names of kube-apiserver's
 // flags, and validates them.
-func (c *Config) checkComponents() (err error) {
+func (c *Server) checkComponents() (err error) {
 	if (c.Serving.CertFile == "") != (c.Serving.KeyFile == "") {
 		return errors.New("tls-cert-file and tls-private-key-file belong together")
 	}
@@ -84,7 +106,7 @@ func (c *Config) checkComponents() (err error) {
 	return c.Limits.check()
 }
 
-func (c *ServiceAccountConfig) check() error {
+func (c *ServiceAccounts) check() error {
 	if len(c.Issuers) == 0 {
 		c.Issuers = []string{issuerName}
 	}
@@ -102,7 +124,7 @@ func (c *ServiceAccountConfig) check() error {
 
 // checkRequestHeader refuses settings by which every client could name any user: an authority of
 // both clients and proxies, without the names of the proxies.
-func (c *Config) checkRequestHeader() error {
+func (c *Server) checkRequestHeader() error {
 	if err := utilerrors.NewAggregate(c.RequestHeader.Validate()); err != nil {
 		return err
 	}
@@ -122,6 +144,18 @@ func (c *Config) checkRequestHeader() error {
 			return errors.New("client-ca-file and requestheader-client-ca-file have an authority in common: any of its clients could " +
 				"name any user; name the proxies with requestheader-allowed-names")
 		}
+	}
+	return nil
+}
+
+// checkProxyClient checks that a configured client certificate is complete, and that aggregated API
+// servers can verify it: they trust only the authorities of requestheader-client-ca-file.
+func (c *Server) checkProxyClient() error {
+	if (c.ProxyClient.CertFile == "") != (c.ProxyClient.KeyFile == "") {
+		return errors.New("proxy-client-cert-file and proxy-client-key-file belong together")
+	}
+	if c.ProxyClient.CertFile != "" && c.RequestHeader.ClientCAFile == "" {
+		return errors.New("proxy-client-cert-file needs requestheader-client-ca-file, with which aggregated API servers verify the certificate")
 	}
 	return nil
 }

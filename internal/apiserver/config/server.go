@@ -1,4 +1,4 @@
-package apiserver
+package config
 
 import (
 	"errors"
@@ -21,8 +21,8 @@ import (
 	"holdfast.dev/holdfast/internal/native/judgement"
 )
 
-// Config is the configuration of a server.
-type Config struct {
+// Server is the configuration of a server. Every field except DataDir has a default.
+type Server struct {
 	// DataDir holds everything that the server stores: etcd's data, certificates, the
 	// admin kubeconfig. One server at a time may use it.
 	DataDir string
@@ -56,7 +56,7 @@ type Config struct {
 	// a year, which is also the maximum.
 	MaxCertificateLife time.Duration
 	// Serving configures TLS of the port.
-	Serving ServingConfig
+	Serving Serving
 	// ClientCAFile holds further authorities, in PEM. The server accepts the client
 	// certificates that they signed, beside those of its own authority.
 	ClientCAFile string
@@ -70,7 +70,7 @@ type Config struct {
 	// empty means one that the server makes and keeps in its data directory.
 	ProxyClient ProxyClient
 	// ServiceAccounts configures the keys and the names of the issuer of tokens.
-	ServiceAccounts ServiceAccountConfig
+	ServiceAccounts ServiceAccounts
 	// Services are the ranges of cluster IPs and node ports.
 	Services serviceip.Ranges
 	// Limits bound requests and events.
@@ -91,7 +91,7 @@ type Config struct {
 	// Version is the version of the program, which backups name.
 	Version string
 	// Audit says which requests are logged, and where.
-	Audit AuditConfig
+	Audit Audit
 	// ImmutabilityStatus is the HTTP status of the answer to a change of a field that is
 	// marked immutable in a definition: 400, which is the default, or 422, on which some
 	// tools recreate the object.
@@ -116,8 +116,8 @@ type Config struct {
 	Etcd etcd.Cluster
 }
 
-// withDefaults fills in the defaults and validates the configuration.
-func (c Config) withDefaults() (Config, error) {
+// WithDefaults fills in the defaults and validates the configuration.
+func (c Server) WithDefaults() (Server, error) {
 	if c.DataDir == "" {
 		return c, errors.New("data directory: required")
 	}

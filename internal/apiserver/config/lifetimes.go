@@ -1,12 +1,9 @@
-package apiserver
+package config
 
 import (
 	"errors"
 	"fmt"
 	"time"
-
-	"holdfast.dev/holdfast/internal/access"
-	"holdfast.dev/holdfast/internal/access/revocation"
 )
 
 const (
@@ -20,7 +17,7 @@ const (
 )
 
 // checkLifetimes sets the defaults of the longest lifetimes and validates them.
-func (c *Config) checkLifetimes() error {
+func (c *Server) checkLifetimes() error {
 	if c.MaxTokenLife == 0 {
 		c.MaxTokenLife = year
 	}
@@ -34,22 +31,4 @@ func (c *Config) checkLifetimes() error {
 		return fmt.Errorf("the cluster-signing-duration must be between %s and %s", lowCertificateLife, year)
 	}
 	return nil
-}
-
-// clientSigner signs the client certificates of CertificateSigningRequests.
-type clientSigner struct {
-	*access.Authority
-	// maxLife is the longest lifetime of a certificate.
-	maxLife time.Duration
-	// revocations has the users whose older certificates are revoked.
-	revocations *revocation.Registry
-}
-
-// SignClient implements certificate.Authority.
-func (s clientSigner) SignClient(request access.ClientRequest, now time.Time) ([]byte, error) {
-	if request.Life <= 0 || request.Life > s.maxLife {
-		request.Life = s.maxLife
-	}
-	request.Subject.NotBefore = s.revocations.ValidFrom(request.Subject.User)
-	return s.Authority.SignClient(request, now)
 }
