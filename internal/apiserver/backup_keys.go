@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
+	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/backup"
 )
 
@@ -21,16 +22,16 @@ func newSource(ctx context.Context, config Config, client *etcd.Client, options 
 	if options.WithoutKeys {
 		config.EncryptionConfig = ""
 	}
-	encrypted, err := loadEncryption(ctx, config.EncryptionConfig, "")
+	encrypted, err := storage.LoadEncryption(ctx, config.EncryptionConfig, "")
 	if err != nil {
 		return s, err
 	}
-	uses, err := encrypted.readable(client).Keys(ctx)
+	uses, err := encrypted.Readable(client).Keys(ctx)
 	if err != nil {
 		return s, err
 	}
-	s.encryption = encrypted.text
-	s.keys = &backup.Encryption{Needed: []string{}, Present: append([]string{}, encrypted.keys...)}
+	s.encryption = encrypted.Text
+	s.keys = &backup.Encryption{Needed: []string{}, Present: append([]string{}, encrypted.Keys...)}
 	var lost []string
 	for _, use := range uses {
 		s.keys.Needed = append(s.keys.Needed, use.Key)

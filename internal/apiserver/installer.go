@@ -58,7 +58,7 @@ func (i installer) installKinds(kinds []builtin.Kind, last *genericapiserver.API
 func (i installer) newGroup(group string) *genericapiserver.APIGroupInfo {
 	info := genericapiserver.NewDefaultAPIGroupInfo(group, i.scheme, runtime.NewParameterCodec(i.scheme), i.codecs)
 	info.PrioritizedVersions = nil
-	info.NegotiatedSerializer = newBuiltinCodecs(i.scheme, i.codecs)
+	info.NegotiatedSerializer = builtin.NewCodecs(i.scheme, i.codecs)
 	return &info
 }
 

@@ -24,19 +24,19 @@ type storageStage struct {
 // stored objects can be decrypted before anything else reads them: a server with the
 // wrong key ends with one line that says so.
 func openStorage(ctx context.Context, b base) (storageStage, error) {
-	encrypted, err := loadEncryption(b.running, b.config.EncryptionConfig, b.generic.APIServerID)
+	encrypted, err := storage.LoadEncryption(b.running, b.config.EncryptionConfig, b.generic.APIServerID)
 	if err != nil {
 		return storageStage{}, err
 	}
-	b.generic.AddHealthChecks(encrypted.checks...)
-	readable := encrypted.readable(b.client)
+	b.generic.AddHealthChecks(encrypted.Checks...)
+	readable := encrypted.Readable(b.client)
 	if err := readable.First(ctx); err != nil {
 		return storageStage{}, err
 	}
 	usage := &node.Index{}
 	selected, observers := builtin.NewSelection(usage)
 	b.generic.RESTOptionsGetter = storage.Options{
-		Client: b.client, Scheme: b.scheme, Codecs: b.codecs, Transformers: encrypted.transformers, Observers: observers, Counts: b.generic.StorageObjectCountTracker,
+		Client: b.client, Scheme: b.scheme, Codecs: b.codecs, Transformers: encrypted.Transformers, Observers: observers, Counts: b.generic.StorageObjectCountTracker,
 		JSON: []schema.GroupResource{definitions.Resource},
 	}
 	return storageStage{readable: readable, usage: usage, selection: selected}, nil

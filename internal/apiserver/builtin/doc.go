@@ -9,5 +9,7 @@
 // nodes, namespaces are deleted in two steps, signing requests are approved, ConfigMaps and
 // Secrets can be listed by the node that uses them.
 //
+// [Codecs] decode requests for built-in kinds and encode the answers.
+//
 // The package does not depend on the server that serves the registries.
 package builtin

@@ -5,7 +5,8 @@
 //	requestbody.Replace(req, body)                // gives the handler a body
 //	body, err := requestbody.Peek(req, limit)     // the handler reads the same bytes
 //
-// A limit is a number of bytes; zero means no limit.
+// A limit is a number of bytes; zero means no limit. [Bound] refuses a text that is nested too deep, and [Levels] counts the levels
+// of an object that another form of body or a patch became.
 package requestbody
 
 import (

@@ -7,7 +7,7 @@
 // Its words: an [Observer] sees every change of a resource before the watch cache does. The
 // history of a resource is the list of past events that the watch cache keeps for watches
 // that resume. This package bounds the history. Stored objects are readable if the
-// configured encryption can decrypt them, see [Readable] and [Readiness].
+// configured encryption can decrypt them, see [Encryption], [Readable] and [Readiness].
 //
 // Everything here is safe for concurrent use.
 package storage

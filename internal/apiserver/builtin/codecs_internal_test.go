@@ -1,4 +1,4 @@
-package apiserver
+package builtin
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 func TestQuickJSON(t *testing.T) {
 	scheme := native.NewScheme()
 	library := serializer.NewCodecFactory(scheme)
-	ours := newBuiltinCodecs(scheme, library)
+	ours := NewCodecs(scheme, library)
 	info, ok := runtime.SerializerInfoForMediaType(library.SupportedMediaTypes(), runtime.ContentTypeJSON)
 	if !ok {
 		t.Fatal("no serializer for JSON")

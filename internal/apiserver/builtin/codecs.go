@@ -1,4 +1,4 @@
-package apiserver
+package builtin
 
 import (
 	"k8s.io/apimachinery/pkg/runtime"
@@ -10,16 +10,17 @@ import (
 	"holdfast.dev/holdfast/internal/nesting"
 )
 
-// builtinCodecs are the codecs of the built-in kinds. They find the kind of an object in JSON in less time than the library needs. They
+// Codecs decode and encode objects of built-in kinds. They find the kind of an object in JSON in less time than the library needs. They
 // refuse an object in protobuf if JSON inside of it has too many levels. Bodies in text are checked before they are decoded.
-type builtinCodecs struct {
+type Codecs struct {
 	serializer.CodecFactory
 	// json are the quick decoders for the decoders of JSON.
 	json []quickJSON
 }
 
-func newBuiltinCodecs(scheme *runtime.Scheme, codecs serializer.CodecFactory) builtinCodecs {
-	c := builtinCodecs{CodecFactory: codecs}
+// NewCodecs returns the codecs of the kinds of a scheme, based on those of the library.
+func NewCodecs(scheme *runtime.Scheme, codecs serializer.CodecFactory) Codecs {
+	c := Codecs{CodecFactory: codecs}
 	if info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), runtime.ContentTypeJSON); ok {
 		c.json = []quickJSON{
 			newQuickJSON(scheme, info.Serializer, json.SerializerOptions{}),
@@ -30,7 +31,7 @@ func newBuiltinCodecs(scheme *runtime.Scheme, codecs serializer.CodecFactory) bu
 }
 
 // DecoderToVersion implements runtime.NegotiatedSerializer.
-func (c builtinCodecs) DecoderToVersion(from runtime.Decoder, gv runtime.GroupVersioner) runtime.Decoder {
+func (c Codecs) DecoderToVersion(from runtime.Decoder, gv runtime.GroupVersioner) runtime.Decoder {
 	for _, quick := range c.json {
 		if quick.Decoder == from {
 			return c.CodecFactory.DecoderToVersion(quick, gv)
@@ -82,7 +83,7 @@ func (d boundedDecoder) Decode(
 	data []byte, defaults *schema.GroupVersionKind, into runtime.Object,
 ) (runtime.Object, *schema.GroupVersionKind, error) {
 	obj, gvk, err := d.Decoder.Decode(data, defaults, into)
-	if err == nil && levels(obj) > nesting.Limit {
+	if err == nil && requestbody.Levels(obj) > nesting.Limit {
 		return nil, gvk, nesting.Error{What: "the object"}
 	}
 	return obj, gvk, err

@@ -1,4 +1,4 @@
-package apiserver
+package storage
 
 import (
 	"context"
@@ -13,46 +13,47 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
-	"holdfast.dev/holdfast/internal/apiserver/storage"
 )
 
-// encryption is a Kubernetes' EncryptionConfiguration. The zero value stores objects unencrypted.
-type encryption struct {
-	// text is the content of the file.
-	text []byte
-	// keys are the keys in the file, such as secretbox/first, sorted.
-	keys         []string
-	transformers value.ResourceTransformers
-	checks       []healthz.HealthChecker
+// Encryption is an EncryptionConfiguration of Kubernetes. The zero value stores objects unencrypted.
+type Encryption struct {
+	// Text is the content of the file.
+	Text []byte
+	// Keys are the keys in the file, such as secretbox/first, sorted.
+	Keys []string
+	// Transformers encrypt and decrypt the objects of a resource.
+	Transformers value.ResourceTransformers
+	// Checks are the health checks of the encryption providers.
+	Checks []healthz.HealthChecker
 }
 
-// loadEncryption reads an EncryptionConfiguration. Without a file it returns the zero value. The encryption
+// LoadEncryption reads an EncryptionConfiguration. Without a file it returns the zero value. The encryption
 // providers stop when ctx ends.
-func loadEncryption(ctx context.Context, file, serverID string) (encryption, error) {
+func LoadEncryption(ctx context.Context, file, serverID string) (Encryption, error) {
 	if file == "" {
-		return encryption{}, nil
+		return Encryption{}, nil
 	}
 	loaded, err := encryptionconfig.LoadEncryptionConfig(ctx, file, false, serverID)
 	if err != nil {
-		return encryption{}, fmt.Errorf("encryption: %s: %w", file, err)
+		return Encryption{}, fmt.Errorf("encryption: %s: %w", file, err)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return encryption{}, fmt.Errorf("encryption: %w", err)
+		return Encryption{}, fmt.Errorf("encryption: %w", err)
 	}
 	keys, err := keysIn(text)
 	if err != nil {
-		return encryption{}, fmt.Errorf("encryption: %s: %w", file, err)
+		return Encryption{}, fmt.Errorf("encryption: %s: %w", file, err)
 	}
-	return encryption{
-		text: text, keys: keys,
-		transformers: encryptionconfig.StaticTransformers(loaded.Transformers), checks: loaded.HealthChecks,
+	return Encryption{
+		Text: text, Keys: keys,
+		Transformers: encryptionconfig.StaticTransformers(loaded.Transformers), Checks: loaded.HealthChecks,
 	}, nil
 }
 
-// readable returns what reads the stored objects with the encryption.
-func (e encryption) readable(client *etcd.Client) storage.Readable {
-	return storage.Readable{Client: client, Transformers: e.transformers, Configured: e.keys}
+// Readable returns what reads the stored objects with the encryption.
+func (e Encryption) Readable(client *etcd.Client) Readable {
+	return Readable{Client: client, Transformers: e.Transformers, Configured: e.Keys}
 }
 
 // keysIn returns the keys in the text of an EncryptionConfiguration. The name of a KMS provider stands for its
