@@ -14,27 +14,28 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/internal/apiserver/advertise"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 // newPublisher returns the controller of the Service kubernetes, which holds the
 // addresses of all servers that share the etcd. A shutdown withdraws the address of
 // this one.
-func newPublisher(b base, h *hooks, client kubernetes.Interface) (*advertise.Publisher, error) {
+func newPublisher(b start.Base, h *start.Hooks, client kubernetes.Interface) (*advertise.Publisher, error) {
 	own, err := advertised(b)
 	if err != nil {
 		return nil, err
 	}
-	config := advertise.Config{Client: client, Service: kubernetesService(own.Port(), b.config.Services.KubernetesIP()), Own: own}
+	config := advertise.Config{Client: client, Service: kubernetesService(own.Port(), b.Config.Services.KubernetesIP()), Own: own}
 	if !own.Addr().IsValid() {
 		config.Own = netip.AddrPort{}
 	}
-	if b.member == nil {
-		if config.Identity, err = serverIdentity(b.config.DataDir); err != nil {
+	if b.SharesEtcd() {
+		if config.Identity, err = start.ServerIdentity(b.Config.DataDir); err != nil {
 			return nil, err
 		}
 	}
 	publisher := advertise.New(config)
-	h.onShutdown(func(ctx context.Context) {
+	h.OnShutdown(func(ctx context.Context) {
 		// If this fails, the other servers drop the address when the lease of this server
 		// expires.
 		if err := publisher.Withdraw(ctx); err != nil {
@@ -49,14 +50,14 @@ func newPublisher(b base, h *hooks, client kubernetes.Interface) (*advertise.Pub
 // the address that the server listens on, or the address of the host's default interface if
 // the server listens on a loopback or unspecified address. If other hosts cannot reach any
 // of these, the result has a port and an invalid address.
-func advertised(b base) (netip.AddrPort, error) {
-	listening, err := netip.ParseAddrPort(b.listener.Addr().String())
+func advertised(b start.Base) (netip.AddrPort, error) {
+	listening, err := netip.ParseAddrPort(b.Addr().String())
 	if err != nil {
 		return netip.AddrPort{}, fmt.Errorf("advertised address: %w", err)
 	}
-	address := b.config.AdvertiseAddress
+	address := b.Config.AdvertiseAddress
 	if address == "" {
-		resolved, err := utilnet.ResolveBindAddress(net.ParseIP(b.config.BindAddress))
+		resolved, err := utilnet.ResolveBindAddress(net.ParseIP(b.Config.BindAddress))
 		if err != nil {
 			// A host without a network has no address that other hosts can reach.
 			klog.InfoS("no address of this host to put into the service kubernetes; name one with --advertise-address", "err", err)

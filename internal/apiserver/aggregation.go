@@ -22,21 +22,22 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/custom"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/openapi"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 // applyAggregation forwards the requests for aggregated APIs directly after authorization. The
 // later filters are not for them: these filters check bodies that this server decodes.
-func applyAggregation(b base) {
-	inner := b.generic.BuildHandlerChainFunc
-	b.generic.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
-		return inner(b.router.Wrap(next), c)
+func applyAggregation(b start.Base) {
+	inner := b.Generic.BuildHandlerChainFunc
+	b.Generic.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
+		return inner(b.Router.Wrap(next), c)
 	}
 }
 
 // newRegistrar returns the controller of the local APIServices, with the versions of the built-in
 // kinds.
 func (i installer) newRegistrar(registries *builtin.Registries, clients *clients) (*aggregation.Registrar, error) {
-	client, err := apiregistrationclient.NewForConfigAndClient(i.generic.LoopbackClientConfig, clients.http)
+	client, err := apiregistrationclient.NewForConfigAndClient(i.Generic.LoopbackClientConfig, clients.http)
 	if err != nil {
 		return nil, err
 	}
@@ -61,22 +62,22 @@ func (i installer) newRegistrar(registries *builtin.Registries, clients *clients
 // closed read.
 func (i installer) registerLocalAPIs(registrar *aggregation.Registrar, read <-chan struct{}) error {
 	registrar.Prioritize(i.server.AggregatedDiscoveryGroupManager.WithSource(aggregated.BuiltinSource))
-	return i.hooks.inBackground("register-local-apis", func(ctx context.Context) { registrar.Run(ctx, read) })
+	return i.hooks.InBackground("register-local-apis", func(ctx context.Context) { registrar.Run(ctx, read) })
 }
 
 // serveAggregatedAPIs serves the APIs of other servers.
 func (i installer) serveAggregatedAPIs(registries *builtin.Registries, clients *clients, documents foreignDocuments) error {
-	client, err := apiregistrationclient.NewForConfigAndClient(i.generic.LoopbackClientConfig, clients.http)
+	client, err := apiregistrationclient.NewForConfigAndClient(i.Generic.LoopbackClientConfig, clients.http)
 	if err != nil {
 		return err
 	}
-	files := proxyClient(i.base)
+	files := proxyClient(i.Base)
 	identity, err := dynamiccertificates.NewDynamicServingContentFromFiles("front-proxy", files.CertFile, files.KeyFile)
 	if err != nil {
 		return fmt.Errorf("client certificate for aggregated API servers: %w", err)
 	}
 	server := aggregation.New(aggregation.Config{
-		Router: i.router, Store: registries.Stores[apiregistrationv1.Resource("apiservices")], Client: client, Kube: clients.kube,
+		Router: i.Router, Store: registries.Stores[apiregistrationv1.Resource("apiservices")], Client: client, Kube: clients.kube,
 		Identity: identity, Groups: i.server.DiscoveryGroupManager, Aggregated: i.server.AggregatedDiscoveryGroupManager, Documents: documents,
 	})
 	// Until the APIServices are read, the server cannot know whether a path below /apis exists.
@@ -84,7 +85,7 @@ func (i installer) serveAggregatedAPIs(registries *builtin.Registries, clients *
 	if err := i.server.RegisterMuxAndDiscoveryCompleteSignal("APIServicesRead", read); err != nil {
 		return err
 	}
-	return i.hooks.onStart("follow-apiservices", func(hook genericapiserver.PostStartHookContext) error {
+	return i.hooks.OnStart("follow-apiservices", func(hook genericapiserver.PostStartHookContext) error {
 		if err := server.Start(hook); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/access/openid"
 	"holdfast.dev/holdfast/internal/access/token"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 // tokens issues and authenticates the bearer tokens of clients.
@@ -23,28 +24,28 @@ type tokens struct {
 
 // newTokens opens the key that signs service-account tokens, the static token file
 // and the OpenID providers.
-func newTokens(b base, clients *clients) (*tokens, error) {
+func newTokens(b start.Base, clients *clients) (*tokens, error) {
 	requests, err := newTokenRequests(b, clients)
 	if err != nil {
 		return nil, err
 	}
 	authenticators := []authenticator.Token{token.NewAuthenticator(requests.Issuer, requests.Objects, requests.Audiences)}
-	if b.config.TokenFile != "" {
-		static, err := token.NewStatic(b.config.TokenFile, requests.Audiences)
+	if b.Config.TokenFile != "" {
+		static, err := token.NewStatic(b.Config.TokenFile, requests.Audiences)
 		if err != nil {
 			return nil, fmt.Errorf("token file: %w", err)
 		}
 		authenticators = append([]authenticator.Token{static}, authenticators...)
 	}
-	server := openid.Server{Audiences: requests.Audiences, Issuers: b.config.ServiceAccounts.Issuers, ID: b.generic.APIServerID}
-	providers, err := openid.New(b.running, b.config.OpenID, server)
+	server := openid.Server{Audiences: requests.Audiences, Issuers: b.Config.ServiceAccounts.Issuers, ID: b.Generic.APIServerID}
+	providers, err := openid.New(b.Running, b.Config.OpenID, server)
 	if err != nil {
 		return nil, err
 	}
 	return &tokens{requests: requests, authenticators: append(authenticators, providers...)}, nil
 }
 
-func newTokenRequests(b base, clients *clients) (*token.Requests, error) {
+func newTokenRequests(b start.Base, clients *clients) (*token.Requests, error) {
 	issuer, err := newIssuer(b)
 	if err != nil {
 		return nil, err
@@ -54,14 +55,14 @@ func newTokenRequests(b base, clients *clients) (*token.Requests, error) {
 		ServiceAccounts: core.ServiceAccounts().Lister(), Pods: core.Pods().Lister(), Client: clients.kube.CoreV1(),
 	}
 	return &token.Requests{
-		Issuer: issuer, Objects: objects, Audiences: b.config.ServiceAccounts.Audiences, MaxLife: b.config.MaxTokenLife,
+		Issuer: issuer, Objects: objects, Audiences: b.Config.ServiceAccounts.Audiences, MaxLife: b.Config.MaxTokenLife,
 	}, nil
 }
 
 // applyAuthentication accepts front proxies, client certificates of the authorities, and tokens.
-func applyAuthentication(b base, in access.Authentication) error {
-	config := b.generic
-	proxies, err := b.config.RequestHeader.ToAuthenticationRequestHeaderConfig()
+func applyAuthentication(b start.Base, in access.Authentication) error {
+	config := b.Generic
+	proxies, err := b.Config.RequestHeader.ToAuthenticationRequestHeaderConfig()
 	if err != nil {
 		return fmt.Errorf("authentication of proxies: %w", err)
 	}
@@ -74,9 +75,9 @@ func applyAuthentication(b base, in access.Authentication) error {
 		}
 	}
 	config.Authentication.Authenticator = withStack(in.Request())
-	config.Authentication.APIAudiences = b.config.ServiceAccounts.Audiences
+	config.Authentication.APIAudiences = b.Config.ServiceAccounts.Audiences
 	config.OpenAPIConfig.SecurityDefinitions = in.SecurityDefinitions()
-	if err := config.Authentication.ApplyClientCert(b.clientCA, config.SecureServing); err != nil {
+	if err := config.Authentication.ApplyClientCert(b.ClientCA, config.SecureServing); err != nil {
 		return fmt.Errorf("authentication: %w", err)
 	}
 	return nil
@@ -84,10 +85,10 @@ func applyAuthentication(b base, in access.Authentication) error {
 
 // serveIssuer publishes the documents with which other services verify the tokens of
 // service accounts. A client needs a role to read them.
-func serveIssuer(server *genericapiserver.GenericAPIServer, tokens *tokens, b base) error {
-	url := b.config.ServiceAccounts.KeysURL
+func serveIssuer(server *genericapiserver.GenericAPIServer, tokens *tokens, b start.Base) error {
+	url := b.Config.ServiceAccounts.KeysURL
 	if url == "" {
-		url = b.url() + token.KeysPath
+		url = b.URL() + token.KeysPath
 	}
 	configuration, err := tokens.requests.Issuer.Configuration(url)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/klog/v2"
 
+	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/backup"
 )
 
@@ -45,16 +46,16 @@ type BackupOptions struct {
 // be running. It returns an error if the EncryptionConfiguration of the config does not have every key that
 // objects are encrypted with, unless the options say that the backup has no keys.
 func Backup(ctx context.Context, config Config, options BackupOptions, to io.Writer) error {
-	closeStopped, client, err := openStopped(ctx, config)
+	stopped, err := start.OpenStopped(ctx, config)
 	if err != nil {
 		return err
 	}
-	defer closeStopped()
-	s, err := newSource(ctx, config, client, options)
+	defer stopped.Close()
+	s, err := newSource(ctx, config, stopped.Client, options)
 	if err != nil {
 		return err
 	}
-	snapshot, err := client.Snapshot(ctx)
+	snapshot, err := stopped.Client.Snapshot(ctx)
 	if err != nil {
 		return err
 	}
@@ -107,11 +108,11 @@ func (s source) write(snapshot io.Reader, to io.Writer) error {
 }
 
 // serveBackup serves backups at BackupPath, one at a time.
-func serveBackup(b base, server *genericapiserver.GenericAPIServer) {
+func serveBackup(b start.Base, server *genericapiserver.GenericAPIServer) {
 	var one sync.Mutex
 	server.Handler.NonGoRestfulMux.HandleFunc(BackupPath, func(w http.ResponseWriter, r *http.Request) {
 		refuse := func(err error) {
-			responsewriters.ErrorNegotiated(err, b.codecs, schema.GroupVersion{Version: "v1"}, w, r)
+			responsewriters.ErrorNegotiated(err, b.Codecs, schema.GroupVersion{Version: "v1"}, w, r)
 		}
 		switch {
 		case r.Method != http.MethodGet:
@@ -124,12 +125,12 @@ func serveBackup(b base, server *genericapiserver.GenericAPIServer) {
 		defer one.Unlock()
 		started := time.Now()
 		options := BackupOptions{WithoutKeys: r.URL.Query().Get(WithoutKeysParameter) == "true"}
-		s, err := newSource(r.Context(), b.config, b.client, options)
+		s, err := newSource(r.Context(), b.Config, b.Client, options)
 		if err != nil {
 			refuse(apierrors.NewInternalError(err))
 			return
 		}
-		snapshot, err := b.client.Snapshot(r.Context())
+		snapshot, err := b.Client.Snapshot(r.Context())
 		if err != nil {
 			refuse(apierrors.NewServiceUnavailable(err.Error()))
 			return

@@ -20,6 +20,7 @@ import (
 	"holdfast.dev/holdfast/internal/admission/scheduling"
 	"holdfast.dev/holdfast/internal/apiserver/advertise"
 	"holdfast.dev/holdfast/internal/apiserver/fairness"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/lifecycle"
 )
 
@@ -31,14 +32,14 @@ var systemNamespaces = []string{
 // bootstrap creates the objects that clients expect, starts the controllers that every
 // server runs, and closes done. If a write is refused, the start continues, and attemptAll
 // retries the write.
-func bootstrap(b base, identity identityStage, h *hooks, done chan<- struct{}) error {
+func bootstrap(b start.Base, identity identityStage, h *start.Hooks, done chan<- struct{}) error {
 	clients := identity.clients
 	aggregation, err := rbac.NewAggregation(clients.kube.RbacV1(), clients.informers.Rbac().V1().ClusterRoles())
 	if err != nil {
 		return fmt.Errorf("aggregated roles: %w", err)
 	}
 	requests := clients.informers.Certificates().V1().CertificateSigningRequests()
-	authority := clientSigner{Authority: b.pki.Authority(), maxLife: b.config.MaxCertificateLife, revocations: identity.revocations}
+	authority := clientSigner{Authority: b.PKI.Authority(), maxLife: b.Config.MaxCertificateLife, revocations: identity.revocations}
 	signer, err := certificate.NewSigner(authority, identity.authorizer, clients.kube.CertificatesV1(), requests)
 	if err != nil {
 		return fmt.Errorf("certificate signing requests: %w", err)
@@ -47,7 +48,7 @@ func bootstrap(b base, identity identityStage, h *hooks, done chan<- struct{}) e
 	if err != nil {
 		return err
 	}
-	if err := h.onStart("start-informers", func(hook genericapiserver.PostStartHookContext) error {
+	if err := h.OnStart("start-informers", func(hook genericapiserver.PostStartHookContext) error {
 		clients.informers.Start(hook.Done())
 		return nil
 	}); err != nil {
@@ -58,10 +59,10 @@ func bootstrap(b base, identity identityStage, h *hooks, done chan<- struct{}) e
 		return err
 	}
 	roles := policy.Default()
-	if besideControllerManager(b.config) {
+	if besideControllerManager(b.Config) {
 		roles = policy.WithControllers()
 	}
-	return h.onStart("bootstrap-objects", func(hook genericapiserver.PostStartHookContext) error {
+	return h.OnStart("bootstrap-objects", func(hook genericapiserver.PostStartHookContext) error {
 		complete := attemptAll(hook,
 			attempt{"namespaces", func(ctx context.Context) error { return createNamespaces(ctx, clients.kube) }},
 			attempt{"priority levels and flow schemas", levels.Create},
@@ -69,7 +70,7 @@ func bootstrap(b base, identity identityStage, h *hooks, done chan<- struct{}) e
 				return scheduling.CreateSystemClasses(ctx, clients.kube.SchedulingV1())
 			}},
 			attempt{"service range", func(ctx context.Context) error {
-				return b.config.Services.Publish(ctx, clients.kube.NetworkingV1())
+				return b.Config.Services.Publish(ctx, clients.kube.NetworkingV1())
 			}},
 			attempt{"service kubernetes", func(ctx context.Context) error { return publish(ctx, publisher) }},
 			attempt{"cluster roles", func(ctx context.Context) error { return policy.Reconcile(ctx, clients.kube.RbacV1(), roles) }},
@@ -78,7 +79,7 @@ func bootstrap(b base, identity identityStage, h *hooks, done chan<- struct{}) e
 		// what differs. With leader election, a new aggregated role would stay empty until
 		// a server is elected.
 		go aggregation.Run(hook)
-		if b.config.Controllers.Has(lifecycle.Signing) {
+		if b.Config.Controllers.Has(lifecycle.Signing) {
 			go signer.Run(hook)
 		}
 		go publisher.Run(hook)

@@ -1,12 +1,16 @@
 package apiserver
 
-import "context"
+import (
+	"context"
+
+	"holdfast.dev/holdfast/internal/apiserver/start"
+)
 
 // build assembles the server in stages: storage, identity, admission, resources, hooks.
 // Each stage takes the base and the results of earlier stages, and returns a result. No
 // stage changes the result of another. The settings of the generic server are the one
 // exception: upstream's way to assemble a server is to fill them in.
-func build(ctx context.Context, b base) (resourcesStage, error) {
+func build(ctx context.Context, b start.Base) (resourcesStage, error) {
 	stored, err := openStorage(ctx, b)
 	if err != nil {
 		return resourcesStage{}, err

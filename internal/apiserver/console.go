@@ -9,6 +9,7 @@ import (
 	"holdfast.dev/holdfast/internal/admission/instance"
 	"holdfast.dev/holdfast/internal/apiserver/console"
 	"holdfast.dev/holdfast/internal/apiserver/custom"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 // publicPaths returns the paths that clients without a credential may read, beside the health
@@ -22,20 +23,20 @@ func publicPaths(config Config) []string {
 
 // applyConsole answers requests for reports, after authorization. Requests for aggregated APIs do
 // not come this far.
-func applyConsole(b base) {
-	if !b.config.Console {
+func applyConsole(b start.Base) {
+	if !b.Config.Console {
 		return
 	}
-	inner := b.generic.BuildHandlerChainFunc
-	b.generic.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
-		return inner(b.reports.Wrap(next), c)
+	inner := b.Generic.BuildHandlerChainFunc
+	b.Generic.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
+		return inner(b.Reports.Wrap(next), c)
 	}
 }
 
 // consoleSources returns what the server knows about objects.
-func consoleSources(b base, identity identityStage, owned ownershipStage, resources *custom.Server) console.Sources {
-	sources := console.Sources{Scheme: b.scheme, Ownership: owned.checker, Custom: resources}
-	if !b.config.WithoutOperators {
+func consoleSources(b start.Base, identity identityStage, owned ownershipStage, resources *custom.Server) console.Sources {
+	sources := console.Sources{Scheme: b.Scheme, Ownership: owned.checker, Custom: resources}
+	if !b.Config.WithoutOperators {
 		sources.Packages = &console.Packages{
 			Version: instance.LiveVersions(identity.clients.dynamic), Rights: identity.authorizer,
 		}
@@ -45,10 +46,10 @@ func consoleSources(b base, identity identityStage, owned ownershipStage, resour
 
 // serveConsole serves the page of the console.
 func (i installer) serveConsole(sources console.Sources) {
-	if !i.config.Console {
+	if !i.Config.Console {
 		return
 	}
-	i.reports.Start(sources)
+	i.Reports.Start(sources)
 	mux := i.server.Handler.NonGoRestfulMux
 	mux.Handle(strings.TrimSuffix(console.Path, "/"), console.Redirect())
 	mux.HandlePrefix(console.Path, console.Files())

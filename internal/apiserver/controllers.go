@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/lifecycle"
 )
 
@@ -17,29 +18,29 @@ func besideControllerManager(c Config) bool { return !c.Controllers.Has(lifecycl
 // addControllers runs the controllers, and the functions in led, while the server serves
 // and holds the lease. They stop before the server stops answering, because they release
 // the lease through its API.
-func addControllers(b base, served resourcesStage, bootstrapped <-chan struct{}, led []func(context.Context)) error {
-	if !b.config.Controllers.NeedsLease() && len(led) == 0 {
+func addControllers(b start.Base, served resourcesStage, bootstrapped <-chan struct{}, led []func(context.Context)) error {
+	if !b.Config.Controllers.NeedsLease() && len(led) == 0 {
 		return nil
 	}
-	name, err := serverIdentity(b.config.DataDir)
+	name, err := start.ServerIdentity(b.Config.DataDir)
 	if err != nil {
 		return err
 	}
-	authorities, err := rootCA(b)
+	authorities, err := b.RootCA()
 	if err != nil {
 		return err
 	}
-	return served.hooks.whileServing("start-controllers", func(ctx context.Context) {
+	return served.hooks.WhileServing("start-controllers", func(ctx context.Context) {
 		select {
 		case <-bootstrapped: // the server has tried to create the namespace of the lease
 		case <-ctx.Done():
 			return
 		}
 		config := lifecycle.Config{
-			Client: b.generic.LoopbackClientConfig, Identity: name, RootCA: authorities,
+			Client: b.Generic.LoopbackClientConfig, Identity: name, RootCA: authorities,
 			Stored: served.stored, InProcess: served.source, StorageVersion: served.storageVersion,
-			RunWhileLeading: led, Controllers: b.config.Controllers,
-			ProtectVolumes: !slices.Contains(b.config.DisableAdmission, volumeProtection),
+			RunWhileLeading: led, Controllers: b.Config.Controllers,
+			ProtectVolumes: !slices.Contains(b.Config.DisableAdmission, volumeProtection),
 		}
 		if err := lifecycle.Run(ctx, config); err != nil {
 			klog.ErrorS(err, "controllers ended")

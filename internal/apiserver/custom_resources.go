@@ -24,7 +24,7 @@ const minWatch = 30 * time.Minute
 func (i installer) newCustomResources(
 	store *genericregistry.Store, status *subresource.Status, ownership *fieldownership.Checker, registrar *aggregation.Registrar,
 ) (*custom.Server, error) {
-	models, err := builder3.BuildOpenAPIDefinitionsForResources(i.generic.OpenAPIV3Config,
+	models, err := builder3.BuildOpenAPIDefinitionsForResources(i.Generic.OpenAPIV3Config,
 		metav1.ObjectMeta{}.OpenAPIModelName(), autoscalingv1.Scale{}.OpenAPIModelName())
 	if err != nil {
 		return nil, fmt.Errorf("models of custom resources: %w", err)
@@ -32,9 +32,9 @@ func (i installer) newCustomResources(
 	resources, err := custom.New(custom.Config{
 		Definitions:        store,
 		DefinitionsStatus:  status.Store(),
-		RESTOptions:        i.generic.RESTOptionsGetter,
-		Admission:          i.generic.AdmissionControl,
-		Authorizer:         i.generic.Authorization.Authorizer,
+		RESTOptions:        i.Generic.RESTOptionsGetter,
+		Admission:          i.Generic.AdmissionControl,
+		Authorizer:         i.Generic.Authorization.Authorizer,
 		Services:           serviceResolver{},
 		WebhookAuth:        webhookAuthentication,
 		Models:             models,
@@ -42,10 +42,10 @@ func (i installer) newCustomResources(
 		Aggregated:         i.server.AggregatedDiscoveryGroupManager,
 		Registered:         registrar.SetCustom,
 		Ownership:          ownership,
-		Revision:           i.config.Revision,
-		ImmutabilityStatus: i.config.ImmutabilityStatus,
+		Revision:           i.Config.Revision,
+		ImmutabilityStatus: i.Config.ImmutabilityStatus,
 		MinWatch:           minWatch,
-		MaxBody:            i.generic.MaxRequestBodyBytes,
+		MaxBody:            i.Generic.MaxRequestBodyBytes,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("custom resources: %w", err)
@@ -57,7 +57,7 @@ func (i installer) newCustomResources(
 // built-in kind has. It closes read when the stored definitions are served.
 func (i installer) serveCustomResources(resources *custom.Server, documents *openAPIDocuments, read chan struct{}) (published, error) {
 	i.server.RegisterDestroyFunc(resources.Destroy)
-	schemas := publishOpenAPI(i.server, i.generic)
+	schemas := publishOpenAPI(i.server, i.Generic)
 	resources.Publish(schemas, schemas.static)
 	i.server.Handler.NonGoRestfulMux.HandlePrefix("/apis/", resources)
 	// Until the definitions are read, the server cannot know whether a path below /apis
@@ -65,7 +65,7 @@ func (i installer) serveCustomResources(resources *custom.Server, documents *ope
 	if err := i.server.RegisterMuxAndDiscoveryCompleteSignal("DefinitionsRead", read); err != nil {
 		return published{}, err
 	}
-	return schemas, i.hooks.onStart("follow-definitions", func(hook genericapiserver.PostStartHookContext) error {
+	return schemas, i.hooks.OnStart("follow-definitions", func(hook genericapiserver.PostStartHookContext) error {
 		documents.custom.Store(resources)
 		if err := resources.Start(hook); err != nil {
 			return err

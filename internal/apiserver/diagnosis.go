@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -18,6 +17,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 // DiagnosisPath is the path of a GET request for the Diagnosis of the server, as JSON. It shows paths and
@@ -51,40 +51,12 @@ type Certificate struct {
 // Diagnose returns the diagnosis of the server with the data directory of the config. The server must not
 // be running.
 func Diagnose(ctx context.Context, config Config) (Diagnosis, error) {
-	closeStopped, client, err := openStopped(ctx, config)
+	stopped, err := start.OpenStopped(ctx, config)
 	if err != nil {
 		return Diagnosis{}, err
 	}
-	defer closeStopped()
-	return diagnose(ctx, config, client), nil
-}
-
-// ErrNoDataDir is in the error of Diagnose and Backup if a directory has no data of a server, does not exist or
-// cannot be read.
-var ErrNoDataDir = errors.New("is not the data directory of a server")
-
-// openStopped opens the etcd of a server that is not running. The caller calls the returned function at the
-// end.
-func openStopped(ctx context.Context, config Config) (closeAll func(), _ *etcd.Client, _ error) {
-	if _, err := os.Stat(filepath.Join(config.DataDir, "pki", "ca.key")); err != nil {
-		return nil, nil, fmt.Errorf("%s %w: %w", config.DataDir, ErrNoDataDir, err)
-	}
-	lock, err := lockDataDir(config.DataDir)
-	if err != nil {
-		return nil, nil, err
-	}
-	member, client, err := openEtcd(ctx, config)
-	if err != nil {
-		_ = lock.Close()
-		return nil, nil, err
-	}
-	return func() {
-		client.Close()
-		if member != nil {
-			member.Close()
-		}
-		_ = lock.Close()
-	}, client, nil
+	defer stopped.Close()
+	return diagnose(ctx, config, stopped.Client), nil
 }
 
 func diagnose(ctx context.Context, config Config, client *etcd.Client) Diagnosis {
@@ -131,14 +103,14 @@ func readCertificate(file string) (*x509.Certificate, error) {
 }
 
 // serveDiagnosis serves the diagnosis at DiagnosisPath.
-func serveDiagnosis(b base, server *genericapiserver.GenericAPIServer) {
+func serveDiagnosis(b start.Base, server *genericapiserver.GenericAPIServer) {
 	server.Handler.NonGoRestfulMux.HandleFunc(DiagnosisPath, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
 			err := apierrors.NewMethodNotSupported(schema.GroupResource{Resource: "diagnosis"}, r.Method)
-			responsewriters.ErrorNegotiated(err, b.codecs, schema.GroupVersion{Version: "v1"}, w, r)
+			responsewriters.ErrorNegotiated(err, b.Codecs, schema.GroupVersion{Version: "v1"}, w, r)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(diagnose(r.Context(), b.config, b.client))
+		_ = json.NewEncoder(w).Encode(diagnose(r.Context(), b.Config, b.Client))
 	})
 }

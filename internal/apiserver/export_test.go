@@ -11,7 +11,7 @@ const DrainTimeout = drainTimeout
 
 // OnStart registers a function that runs when the server starts.
 func (s *Server) OnStart(name string, do func() error) error {
-	return s.served.hooks.onStart(name, func(genericapiserver.PostStartHookContext) error { return do() })
+	return s.served.hooks.OnStart(name, func(genericapiserver.PostStartHookContext) error { return do() })
 }
 
 // Source returns the source of the server's informers.

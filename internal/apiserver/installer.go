@@ -16,15 +16,16 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/serviceip"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/apiserver/subresource"
 	"holdfast.dev/holdfast/internal/definition"
 )
 
 // installer installs API groups into the generic server.
 type installer struct {
-	base
+	start.Base
 	server *genericapiserver.GenericAPIServer
-	hooks  *hooks
+	hooks  *start.Hooks
 }
 
 // installKinds installs the groups of the built-in kinds and one more group.
@@ -56,16 +57,16 @@ func (i installer) installKinds(kinds []builtin.Kind, last *genericapiserver.API
 }
 
 func (i installer) newGroup(group string) *genericapiserver.APIGroupInfo {
-	info := genericapiserver.NewDefaultAPIGroupInfo(group, i.scheme, runtime.NewParameterCodec(i.scheme), i.codecs)
+	info := genericapiserver.NewDefaultAPIGroupInfo(group, i.Scheme, runtime.NewParameterCodec(i.Scheme), i.Codecs)
 	info.PrioritizedVersions = nil
-	info.NegotiatedSerializer = builtin.NewCodecs(i.scheme, i.codecs)
+	info.NegotiatedSerializer = builtin.NewCodecs(i.Scheme, i.Codecs)
 	return &info
 }
 
 // definitionGroup returns the group of CustomResourceDefinitions, in all versions.
 func (i installer) definitionGroup(registry *definitions.Registry, status *subresource.Status) *genericapiserver.APIGroupInfo {
 	info := i.newGroup(definition.GroupName)
-	info.NegotiatedSerializer = definitions.Codecs{CodecFactory: i.codecs}
+	info.NegotiatedSerializer = definitions.Codecs{CodecFactory: i.Codecs}
 	for _, version := range definitions.Versions {
 		addTo(info, version, builtin.Resources{
 			definitions.Resource.Resource:             registry,
@@ -87,11 +88,11 @@ func addTo(info *genericapiserver.APIGroupInfo, gv schema.GroupVersion, resource
 
 // allocateServiceIPs makes the store of Services allocate cluster IPs and node ports.
 func (i installer) allocateServiceIPs(stores map[schema.GroupResource]*genericregistry.Store) error {
-	options, err := i.generic.RESTOptionsGetter.GetRESTOptions(serviceip.Ports, &networkingv1.IPAddress{})
+	options, err := i.Generic.RESTOptionsGetter.GetRESTOptions(serviceip.Ports, &networkingv1.IPAddress{})
 	if err != nil {
 		return err
 	}
-	claims, destroy, err := i.client.Storage(options.StorageConfig,
+	claims, destroy, err := i.Client.Storage(options.StorageConfig,
 		func() runtime.Object { return &networkingv1.IPAddress{} },
 		func() runtime.Object { return &networkingv1.IPAddressList{} }, "/"+serviceip.Ports.Resource)
 	if err != nil {
@@ -99,10 +100,10 @@ func (i installer) allocateServiceIPs(stores map[schema.GroupResource]*genericre
 	}
 	i.server.RegisterDestroyFunc(destroy)
 	allocator := serviceip.New(serviceip.Config{
-		Ranges:     i.config.Services,
+		Ranges:     i.Config.Services,
 		Services:   stores[corev1.Resource("services")],
 		Addresses:  stores[networkingv1.Resource("ipaddresses")].Storage,
 		PortClaims: genericregistry.DryRunnableStorage{Storage: claims, Codec: options.StorageConfig.Codec},
 	})
-	return i.hooks.inBackground("repair-services", allocator.Run)
+	return i.hooks.InBackground("repair-services", allocator.Run)
 }

@@ -7,11 +7,12 @@ import (
 	"k8s.io/client-go/util/keyutil"
 
 	"holdfast.dev/holdfast/internal/access/token"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 // newIssuer returns the issuer of service-account tokens, with its keys.
-func newIssuer(b base) (*token.Issuer, error) {
-	config := b.config.ServiceAccounts
+func newIssuer(b start.Base) (*token.Issuer, error) {
+	config := b.Config.ServiceAccounts
 	key, err := signingKey(b)
 	if err != nil {
 		return nil, fmt.Errorf("service-account key: %w", err)
@@ -34,10 +35,10 @@ func newIssuer(b base) (*token.Issuer, error) {
 }
 
 // signingKey returns the key of the file in the configuration, or that of the data directory.
-func signingKey(b base) (crypto.Signer, error) {
-	file := b.config.ServiceAccounts.SigningKeyFile
+func signingKey(b start.Base) (crypto.Signer, error) {
+	file := b.Config.ServiceAccounts.SigningKeyFile
 	if file == "" {
-		return b.pki.ServiceAccountKey()
+		return b.PKI.ServiceAccountKey()
 	}
 	parsed, err := keyutil.PrivateKeyFromFile(file)
 	if err != nil {

@@ -28,6 +28,7 @@ import (
 	"holdfast.dev/holdfast/internal/admission/instance"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/disclosure"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/operator/authorship"
 	"holdfast.dev/holdfast/internal/operator/controller"
@@ -75,12 +76,12 @@ func newOperatorAdmission(clients *clients, shared operators) admission.Interfac
 // served when the server serves them. Every server does it when it starts, and writes only
 // what differs. If a write is refused, the start continues, and attemptAll retries the
 // write. The channel read is closed when the stored definitions are served.
-func addOperatorKinds(h *hooks, client dynamic.Interface, read <-chan struct{}, served chan<- struct{}) error {
+func addOperatorKinds(h *start.Hooks, client dynamic.Interface, read <-chan struct{}, served chan<- struct{}) error {
 	texts, err := api.CustomResourceDefinitions()
 	if err != nil {
 		return err
 	}
-	return h.onStart(api.BuiltInHook, func(hook genericapiserver.PostStartHookContext) error {
+	return h.OnStart(api.BuiltInHook, func(hook genericapiserver.PostStartHookContext) error {
 		attemptAll(hook, attempt{"definitions of operator packages", func(ctx context.Context) error {
 			for _, text := range texts {
 				if err := defineKind(ctx, client, text); err != nil {
@@ -121,7 +122,7 @@ func waitForOperatorKinds(ctx context.Context, client dynamic.Interface, read <-
 // controller are known. The server runs no workload controllers. So the plans do not wait for an
 // object if no controller has ever set its status, unless a kube-controller-manager runs beside
 // the server: that one sets the status of new workloads a moment later.
-func runOperators(ctx context.Context, b base, identity identityStage, kinds <-chan struct{}) {
+func runOperators(ctx context.Context, b start.Base, identity identityStage, kinds <-chan struct{}) {
 	select {
 	case <-kinds:
 	case <-ctx.Done():
@@ -130,11 +131,11 @@ func runOperators(ctx context.Context, b base, identity identityStage, kinds <-c
 	if err := wait.PollUntilContextCancel(ctx, readyPoll, true, controllerAllowed(identity.authorizer)); err != nil {
 		return
 	}
-	client := restclient.CopyConfig(b.generic.LoopbackClientConfig)
+	client := restclient.CopyConfig(b.Generic.LoopbackClientConfig)
 	client.BearerToken = identity.operators.token
 	config := controller.Config{
 		Client: client, Keys: identity.operators.keys, Deletions: identity.operators.deletions,
-		Unattended: !besideControllerManager(b.config), Metrics: b.metrics.plans,
+		Unattended: !besideControllerManager(b.Config), Metrics: b.Metrics.Plans,
 	}
 	if err := controller.Run(ctx, config); err != nil {
 		klog.ErrorS(err, "operator controller ended")

@@ -11,6 +11,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/native/judgement"
 )
 
@@ -30,16 +31,16 @@ type ownershipStage struct {
 
 // applyOwnership puts the check of field ownership around the handlers and around
 // admission.
-func applyOwnership(b base) (ownershipStage, error) {
-	mode, err := judgement.ParseMode(b.config.Ownership)
+func applyOwnership(b start.Base) (ownershipStage, error) {
+	mode, err := judgement.ParseMode(b.Config.Ownership)
 	if err != nil || mode == judgement.Off {
 		return ownershipStage{}, err
 	}
-	options, err := b.generic.RESTOptionsGetter.GetRESTOptions(commandResource, &corev1.ConfigMap{})
+	options, err := b.Generic.RESTOptionsGetter.GetRESTOptions(commandResource, &corev1.ConfigMap{})
 	if err != nil {
 		return ownershipStage{}, err
 	}
-	records, destroy, err := b.client.Storage(options.StorageConfig,
+	records, destroy, err := b.Client.Storage(options.StorageConfig,
 		func() runtime.Object { return &corev1.ConfigMap{} },
 		func() runtime.Object { return &corev1.ConfigMapList{} }, fieldownership.Prefix)
 	if err != nil {
@@ -47,22 +48,22 @@ func applyOwnership(b base) (ownershipStage, error) {
 	}
 	memory := fieldownership.NewMemory(records)
 	checker := fieldownership.New(mode, memory)
-	b.metrics.MustRegister(checker.Findings())
-	b.generic.AdmissionControl = checker.Admission(b.generic.AdmissionControl)
-	inner, limit := b.generic.BuildHandlerChainFunc, b.generic.MaxRequestBodyBytes
-	b.generic.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
+	b.Metrics.MustRegister(checker.Findings())
+	b.Generic.AdmissionControl = checker.Admission(b.Generic.AdmissionControl)
+	inner, limit := b.Generic.BuildHandlerChainFunc, b.Generic.MaxRequestBodyBytes
+	b.Generic.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
 		return inner(checker.Filter(handler, limit), c)
 	}
 	return ownershipStage{checker: checker, memory: memory, closeMemory: destroy}, nil
 }
 
 // rememberCommands records which commands wrote which fields, while the server runs.
-func rememberCommands(h *hooks, owned ownershipStage, lookup fieldownership.Lookup) error {
+func rememberCommands(h *start.Hooks, owned ownershipStage, lookup fieldownership.Lookup) error {
 	if owned.memory == nil {
 		return nil
 	}
-	h.server.RegisterDestroyFunc(owned.closeMemory)
-	return h.whileServing("remember-commands", func(ctx context.Context) {
+	h.OnDestroy(owned.closeMemory)
+	return h.WhileServing("remember-commands", func(ctx context.Context) {
 		go owned.memory.SweepUntil(ctx, lookup)
 		owned.memory.Run(ctx)
 	})

@@ -22,6 +22,7 @@ import (
 	"holdfast.dev/holdfast/internal/admission/scheduling"
 	"holdfast.dev/holdfast/internal/admission/serviceaccount"
 	"holdfast.dev/holdfast/internal/admission/volume"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 const (
@@ -84,7 +85,7 @@ type constructors map[string]func() admission.Interface
 
 // newPlugins returns the plugins that k8s.io/apiserver does not have, by name. A plugin
 // that is turned off is never created, so its informers do not run.
-func newPlugins(b base, identity identityStage) map[string]admission.Factory {
+func newPlugins(b start.Base, identity identityStage) map[string]admission.Factory {
 	core, client := identity.clients.informers.Core().V1(), identity.clients.kube
 	factories := map[string]admission.Factory{
 		"PodSecurity": func(io.Reader) (admission.Interface, error) { return podsecurity.NewAdmission(core, client) },
@@ -98,7 +99,7 @@ func newPlugins(b base, identity identityStage) map[string]admission.Factory {
 }
 
 // podPlugins are the plugins that complete or limit pods, and the quotas of a namespace.
-func podPlugins(b base, c *clients) constructors {
+func podPlugins(b start.Base, c *clients) constructors {
 	core, client := c.informers.Core().V1(), c.kube
 	return constructors{
 		"LimitRanger": func() admission.Interface { return limit.NewAdmission(core.LimitRanges(), client.CoreV1()) },
@@ -107,7 +108,7 @@ func podPlugins(b base, c *clients) constructors {
 		},
 		"NodeRestriction": func() admission.Interface {
 			return noderestriction.New(noderestriction.Config{
-				Pods: core.Pods().Lister(), Client: client.CoreV1(), APIAudiences: b.generic.Authentication.APIAudiences,
+				Pods: core.Pods().Lister(), Client: client.CoreV1(), APIAudiences: b.Generic.Authentication.APIAudiences,
 				Relations: c.relations,
 			})
 		},
@@ -138,8 +139,8 @@ func volumePlugins(c *clients) constructors {
 }
 
 // accessPlugins are the plugins for credentials and roles, and those of operator packages.
-func accessPlugins(b base, identity identityStage) constructors {
-	rights := b.generic.Authorization.Authorizer
+func accessPlugins(b start.Base, identity identityStage) constructors {
+	rights := b.Generic.Authorization.Authorizer
 	plugins := constructors{
 		certificateRequester:            func() admission.Interface { return certificate.NewRequester() },
 		"CertificateApproval":           func() admission.Interface { return certificate.NewApproval(rights) },
@@ -151,7 +152,7 @@ func accessPlugins(b base, identity identityStage) constructors {
 		},
 		credentialRevocation: func() admission.Interface { return revocation.New(rights) },
 	}
-	if !b.config.WithoutOperators {
+	if !b.Config.WithoutOperators {
 		plugins[instance.Name] = func() admission.Interface { return newOperatorAdmission(identity.clients, identity.operators) }
 	}
 	return plugins

@@ -15,7 +15,7 @@ import (
 // and kubectl auth whoami create.
 func (i installer) installReviews(identity identityStage) error {
 	tokens := access.Authentication{Tokens: identity.tokens.authenticators, Revocations: identity.revocations}.Token()
-	all, rules := i.generic.Authorization.Authorizer, i.generic.RuleResolver
+	all, rules := i.Generic.Authorization.Authorizer, i.Generic.RuleResolver
 	authorization := i.newGroup(authorizationv1.GroupName)
 	addTo(authorization, authorizationv1.SchemeGroupVersion, builtin.Resources{
 		"subjectaccessreviews":      review.SubjectAccess(all),

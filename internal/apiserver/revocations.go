@@ -12,6 +12,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/access/revocation"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 // applySessions ends the watches of a credential that is revoked while they run.
@@ -25,8 +26,8 @@ func applySessions(config *genericapiserver.Config, revocations *revocation.Regi
 // followRevocations watches the list of revoked credentials. The server is ready only after it
 // has read the list. The server's own clients do not wait for the list: the loopback credential is
 // never checked against it.
-func followRevocations(b base, identity identityStage, h *hooks, url string) error {
-	return h.onStart("revoked-credentials", func(hook genericapiserver.PostStartHookContext) error {
+func followRevocations(b start.Base, identity identityStage, h *start.Hooks, url string) error {
+	return h.OnStart("revoked-credentials", func(hook genericapiserver.PostStartHookContext) error {
 		err := identity.revocations.Watch(hook, identity.clients.kube.CoreV1(), func() {
 			if err := replaceAdmin(hook, b, identity.revocations, url); err != nil {
 				klog.ErrorS(err, "the revoked certificate of the administrator is not replaced")
@@ -41,14 +42,14 @@ func followRevocations(b base, identity identityStage, h *hooks, url string) err
 
 // replaceAdmin replaces the certificate of the administrator and writes the kubeconfig, if the
 // certificate is revoked. A user that can read the data directory therefore always has access.
-func replaceAdmin(ctx context.Context, b base, revocations *revocation.Registry, url string) error {
+func replaceAdmin(ctx context.Context, b start.Base, revocations *revocation.Registry, url string) error {
 	revoked := func(cert *x509.Certificate) bool {
 		return revocations.Check(ctx, revocation.OfCertificate(&user.DefaultInfo{Name: access.AdminUser}, cert)) != nil
 	}
-	replaced, err := b.pki.ReplaceAdmin(revoked, revocations.ValidFrom(access.AdminUser))
+	replaced, err := b.PKI.ReplaceAdmin(revoked, revocations.ValidFrom(access.AdminUser))
 	if err != nil || !replaced {
 		return err
 	}
-	klog.InfoS("The certificate of the administrator is revoked and was replaced", "kubeconfig", b.config.Kubeconfig)
-	return b.pki.WriteKubeconfig(b.config.Kubeconfig, url)
+	klog.InfoS("The certificate of the administrator is revoked and was replaced", "kubeconfig", b.Config.Kubeconfig)
+	return b.PKI.WriteKubeconfig(b.Config.Kubeconfig, url)
 }

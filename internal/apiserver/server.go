@@ -14,6 +14,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/access/walltime"
 	"holdfast.dev/holdfast/internal/apiserver/config"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 const (
@@ -25,6 +26,8 @@ const (
 	// diagnoseAfter is the time after which a server that is not ready looks for stored
 	// objects that it cannot read.
 	diagnoseAfter = 5 * time.Second
+	// readyPoll is how often the server checks a condition that the start waits for.
+	readyPoll = 10 * time.Millisecond
 	// A shutdown takes at most five seconds, even with open watches: the server ends
 	// watches within watchDrain, other requests have until drainTimeout, and the rest is
 	// for etcd.
@@ -37,7 +40,7 @@ type Config = config.Server
 // Server is an API server with its port, certificates and etcd open. Run serves requests.
 type Server struct {
 	config   Config
-	opened   *opened
+	opened   *start.Opened
 	served   resourcesStage
 	loopback *restclient.Config
 }
@@ -49,16 +52,16 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := open(ctx, config)
+	o, err := start.Open(ctx, config)
 	if err != nil {
 		return nil, err
 	}
 	s, err := newServer(ctx, config, o)
 	if err != nil {
-		o.close()
+		o.Close()
 		return nil, err
 	}
-	if err := o.pki.WriteKubeconfig(config.Kubeconfig, s.URL()); err != nil {
+	if err := o.PKI.WriteKubeconfig(config.Kubeconfig, s.URL()); err != nil {
 		s.close()
 		return nil, fmt.Errorf("write kubeconfig: %w", err)
 	}
@@ -66,8 +69,8 @@ func New(ctx context.Context, config Config) (*Server, error) {
 }
 
 // newServer builds the server on what was opened.
-func newServer(ctx context.Context, config Config, o *opened) (*Server, error) {
-	b, err := newBase(config, o)
+func newServer(ctx context.Context, config Config, o *start.Opened) (*Server, error) {
+	b, err := start.NewBase(config, o)
 	if err != nil {
 		return nil, err
 	}
@@ -75,11 +78,11 @@ func newServer(ctx context.Context, config Config, o *opened) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{config: config, opened: o, served: served, loopback: b.generic.LoopbackClientConfig}, nil
+	return &Server{config: config, opened: o, served: served, loopback: b.Generic.LoopbackClientConfig}, nil
 }
 
 // URL is where clients reach the server.
-func (s *Server) URL() string { return s.opened.url() }
+func (s *Server) URL() string { return s.opened.URL() }
 
 // Kubeconfig is the path of the administrator's kubeconfig.
 func (s *Server) Kubeconfig() string { return s.config.Kubeconfig }
@@ -110,7 +113,7 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 	}()
 	go func() {
 		select {
-		case err := <-s.served.hooks.failed:
+		case err := <-s.served.hooks.Failed():
 			cancel(err)
 		case <-ctx.Done():
 		}
@@ -182,9 +185,9 @@ func (s *Server) renewCertificates(ctx context.Context) {
 			klog.InfoS("the clock of this machine was set: certificates, tokens and leases depend on it", "by", by.Round(time.Second))
 		case <-ticker.C:
 		}
-		err := s.opened.pki.Renew()
+		err := s.opened.PKI.Renew()
 		if err == nil {
-			err = s.opened.pki.WriteKubeconfig(s.config.Kubeconfig, s.URL())
+			err = s.opened.PKI.WriteKubeconfig(s.config.Kubeconfig, s.URL())
 		}
 		if err != nil {
 			klog.ErrorS(err, "certificates are not renewed")
@@ -195,5 +198,5 @@ func (s *Server) renewCertificates(ctx context.Context) {
 // close closes, in reverse order, everything that New opened.
 func (s *Server) close() {
 	s.served.server.Destroy()
-	s.opened.close()
+	s.opened.Close()
 }

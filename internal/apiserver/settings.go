@@ -26,6 +26,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/fairness"
 	"holdfast.dev/holdfast/internal/apiserver/requestbody"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/native"
 )
@@ -33,20 +34,21 @@ import (
 // watchDrain is the part of a shutdown in which the server ends open watches.
 const watchDrain = time.Second
 
-// applySettings fills in the settings that depend on no stage: audit, limits, OpenAPI,
+// applySettings fills in the settings that depend on no stage: the version, audit, limits, OpenAPI,
 // health, the reports of the console, and the filter of requests with CustomResourceDefinitions.
-func applySettings(b base) error {
-	applyCancellation(b.generic)
-	if err := applyAudit(b.generic, b.config.Audit); err != nil {
+func applySettings(b start.Base) error {
+	applyCancellation(b.Generic)
+	if err := applyAudit(b.Generic, b.Config.Audit); err != nil {
 		return err
 	}
-	applyLimits(b.generic, b.config)
-	applyOpenAPI(b.generic)
-	applyHealth(b.generic, b.client)
+	b.Generic.EffectiveVersion = newEffectiveVersion()
+	applyLimits(b.Generic, b.Config)
+	applyOpenAPI(b.Generic)
+	applyHealth(b.Generic, b.Client)
 	applyAggregation(b)
 	applyConsole(b)
-	applyNestingBound(b.generic)
-	return applyDefinitionFilter(b.generic, b.codecs)
+	applyNestingBound(b.Generic)
+	return applyDefinitionFilter(b.Generic, b.Codecs)
 }
 
 // applyAudit makes the server log the requests that the policy names.

@@ -13,17 +13,18 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
 	"holdfast.dev/holdfast/internal/apiserver/disclosure"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 // applyAdmission is the stage of admission, with the bound on nesting and the check of field
 // ownership around it.
-func applyAdmission(b base, identity identityStage) (ownershipStage, error) {
+func applyAdmission(b start.Base, identity identityStage) (ownershipStage, error) {
 	if err := applyPlugins(b, identity); err != nil {
 		return ownershipStage{}, err
 	}
-	b.generic.AdmissionControl = nestingAdmission{b.generic.AdmissionControl}
-	applyDisclosure(b.generic)
-	b.metrics.countRefusals(b.generic)
+	b.Generic.AdmissionControl = nestingAdmission{b.Generic.AdmissionControl}
+	applyDisclosure(b.Generic)
+	b.Metrics.CountRefusals(b.Generic)
 	return applyOwnership(b)
 }
 
@@ -38,8 +39,8 @@ func applyDisclosure(config *genericapiserver.Config) {
 
 // applyPlugins fills in the chain of admission plugins: those of upstream's library and
 // those of newPlugins.
-func applyPlugins(b base, identity identityStage) error {
-	config, clients := b.generic, identity.clients
+func applyPlugins(b start.Base, identity identityStage) error {
+	config, clients := b.Generic, identity.clients
 	chain := options.NewAdmissionOptions()
 	chain.Decorators = append(admission.Decorators{withIdleWebhooks(clients)}, chain.Decorators...)
 	registered := chain.RecommendedPluginOrder
@@ -50,7 +51,7 @@ func applyPlugins(b base, identity identityStage) error {
 	chain.RecommendedPluginOrder = slices.DeleteFunc(slices.Clone(pluginOrder), func(name string) bool {
 		return !slices.Contains(registered, name)
 	})
-	if err := selectPlugins(chain, b.config.EnableAdmission, b.config.DisableAdmission); err != nil {
+	if err := selectPlugins(chain, b.Config.EnableAdmission, b.Config.DisableAdmission); err != nil {
 		return err
 	}
 	if err := chain.ApplyTo(config, clients.informers, policyClient{clients.kube, clients.documents}, clients.dynamic,

@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 // addHooks is the last stage: it registers what runs once the server listens, and
 // before it shuts down. The server is ready when all start hooks have returned.
-func addHooks(b base, identity identityStage, owned ownershipStage, served resourcesStage) error {
-	h, loopback := served.hooks, b.generic.LoopbackClientConfig
+func addHooks(b start.Base, identity identityStage, owned ownershipStage, served resourcesStage) error {
+	h, loopback := served.hooks, b.Generic.LoopbackClientConfig
 	// The hooks start the informers.
 	identity.clients.source.Store(&served.source)
 	// bootstrapped is closed when the server has tried once to create the objects that
@@ -21,7 +22,7 @@ func addHooks(b base, identity identityStage, owned ownershipStage, served resou
 	if err := publishTrust(b, identity, h, bootstrapped); err != nil {
 		return err
 	}
-	if err := followRevocations(b, identity, h, b.url()); err != nil {
+	if err := followRevocations(b, identity, h, b.URL()); err != nil {
 		return err
 	}
 	if err := rememberCommands(h, owned, fieldownership.LookupAt(identity.clients.http, loopback.Host)); err != nil {
@@ -29,7 +30,7 @@ func addHooks(b base, identity identityStage, owned ownershipStage, served resou
 	}
 	led := []func(context.Context){func(ctx context.Context) { runPolicyStatus(ctx, identity.clients) }}
 	// Controllers of operator packages, if this server runs them.
-	if !b.config.WithoutOperators {
+	if !b.Config.WithoutOperators {
 		// operatorKinds is closed when the kinds of operator packages are served.
 		operatorKinds := make(chan struct{})
 		if err := addOperatorKinds(h, identity.clients.dynamic, served.definitionsRead, operatorKinds); err != nil {
@@ -40,5 +41,5 @@ func addHooks(b base, identity identityStage, owned ownershipStage, served resou
 	if err := addControllers(b, served, bootstrapped, led); err != nil {
 		return err
 	}
-	return h.install()
+	return h.Install()
 }

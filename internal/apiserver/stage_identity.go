@@ -7,6 +7,7 @@ import (
 	"holdfast.dev/holdfast/internal/access/node"
 	"holdfast.dev/holdfast/internal/access/rbac"
 	"holdfast.dev/holdfast/internal/access/revocation"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 // identityStage has the parts that authenticate and authorize clients, and the clients by which
@@ -24,38 +25,38 @@ type identityStage struct {
 }
 
 // identify is the stage of authentication and authorization.
-func identify(b base, stored storageStage) (identityStage, error) {
-	clients, err := newClients(b.generic.LoopbackClientConfig)
+func identify(b start.Base, stored storageStage) (identityStage, error) {
+	clients, err := newClients(b.Generic.LoopbackClientConfig)
 	if err != nil {
 		return identityStage{}, err
 	}
-	applyFairness(b.generic, clients)
+	applyFairness(b.Generic, clients)
 	tokens, err := newTokens(b, clients)
 	if err != nil {
 		return identityStage{}, err
 	}
 	revocations := revocation.NewRegistry()
-	applySessions(b.generic, revocations)
+	applySessions(b.Generic, revocations)
 	in := access.Authentication{
-		ClientCA: b.clientCA.VerifyOptions, Tokens: tokens.authenticators, Revocations: revocations, Anonymous: b.config.Anonymous,
-		Public: publicPaths(b.config),
+		ClientCA: b.ClientCA.VerifyOptions, Tokens: tokens.authenticators, Revocations: revocations, Anonymous: b.Config.Anonymous,
+		Public: publicPaths(b.Config),
 	}
 	if err := applyAuthentication(b, in); err != nil {
 		return identityStage{}, err
 	}
 	operators := newOperators(clients)
-	if !b.config.WithoutOperators {
-		operators.authenticate(&b.generic.Authentication)
+	if !b.Config.WithoutOperators {
+		operators.authenticate(&b.Generic.Authentication)
 	}
 	if clients.relations, err = node.NewRelations(clients.informers); err != nil {
 		return identityStage{}, err
 	}
-	roles, err := applyAuthorization(b.generic, clients.informers, node.NewAuthorizer(stored.usage, clients.relations), publicPaths(b.config))
+	roles, err := applyAuthorization(b.Generic, clients.informers, node.NewAuthorizer(stored.usage, clients.relations), publicPaths(b.Config))
 	if err != nil {
 		return identityStage{}, err
 	}
 	return identityStage{
-		clients: clients, tokens: tokens, revocations: revocations, roles: roles, authorizer: b.generic.Authorization.Authorizer,
+		clients: clients, tokens: tokens, revocations: revocations, roles: roles, authorizer: b.Generic.Authorization.Authorizer,
 		operators: operators,
 	}, nil
 }

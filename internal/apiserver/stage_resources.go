@@ -11,6 +11,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/routes"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/connection/inprocess"
 )
@@ -18,7 +19,7 @@ import (
 // resourcesStage is the generic server with everything that it serves.
 type resourcesStage struct {
 	server    *genericapiserver.GenericAPIServer
-	hooks     *hooks
+	hooks     *start.Hooks
 	readiness *storage.Readiness
 	stored    storedObjects
 	// source returns the objects of built-in kinds and definitions in the process.
@@ -31,8 +32,8 @@ type resourcesStage struct {
 
 // serveResources is the stage that opens the registries and installs them. On an
 // error it leaves nothing open.
-func serveResources(b base, stored storageStage, identity identityStage, owned ownershipStage) (_ resourcesStage, err error) {
-	server, err := b.generic.Complete(identity.clients.informers).New("holdfast", genericapiserver.NewEmptyDelegate())
+func serveResources(b start.Base, stored storageStage, identity identityStage, owned ownershipStage) (_ resourcesStage, err error) {
+	server, err := b.Generic.Complete(identity.clients.informers).New("holdfast", genericapiserver.NewEmptyDelegate())
 	if err != nil {
 		return resourcesStage{}, fmt.Errorf("build server: %w", err)
 	}
@@ -42,8 +43,8 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 		}
 	}()
 	server.Handler.GoRestfulContainer.Router(routes.New())
-	i := installer{base: b, server: server, hooks: newHooks(server)}
-	store, status, err := definitions.Open(b.scheme, b.generic.RESTOptionsGetter, owned.checker)
+	i := installer{Base: b, server: server, hooks: start.NewHooks(server)}
+	store, status, err := definitions.Open(b.Scheme, b.Generic.RESTOptionsGetter, owned.checker)
 	if err != nil {
 		return resourcesStage{}, err
 	}
@@ -52,14 +53,14 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 		return resourcesStage{}, err
 	}
 	registries, err := builtin.Open(builtin.Config{
-		Scheme: b.scheme, Options: b.generic.RESTOptionsGetter, Ownership: owned.checker, Features: b.config.Features,
+		Scheme: b.Scheme, Options: b.Generic.RESTOptionsGetter, Ownership: owned.checker, Features: b.Config.Features,
 		Selection: stored.selection, TokenRequests: identity.tokens.requests,
-		EventTTL: b.config.Limits.EventTTL, Kubelets: kubelets, Authorizer: identity.authorizer,
+		EventTTL: b.Config.Limits.EventTTL, Kubelets: kubelets, Authorizer: identity.authorizer,
 	})
 	if err != nil {
 		return resourcesStage{}, err
 	}
-	if err := i.hooks.inBackground("bookmark-used-objects", stored.selection.Run); err != nil {
+	if err := i.hooks.InBackground("bookmark-used-objects", stored.selection.Run); err != nil {
 		return resourcesStage{}, err
 	}
 	if err := i.allocateServiceIPs(registries.Stores); err != nil {
@@ -89,10 +90,10 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 	}
 	serveBackup(b, server)
 	serveDiagnosis(b, server)
-	b.metrics.countAgents(stored.selection)
-	b.metrics.measureStorage(b.client)
-	b.metrics.MustRegister(customResources.Collectors()...)
-	b.metrics.serve(server, b.config.Profiling)
+	b.Metrics.CountAgents(stored.selection)
+	b.Metrics.MeasureStorage(b.Client)
+	b.Metrics.MustRegister(customResources.Collectors()...)
+	b.Metrics.Serve(server, b.Config.Profiling)
 	i.serveConsole(consoleSources(b, identity, owned, customResources))
 	read := make(chan struct{})
 	schemas, err := i.serveCustomResources(customResources, identity.clients.documents, read)
@@ -109,8 +110,8 @@ func serveResources(b base, stored storageStage, identity identityStage, owned o
 	stores[definitions.Resource] = store
 	return resourcesStage{
 		server: server, hooks: i.hooks, readiness: readiness,
-		source:         newInProcess(stores, i.router),
-		stored:         storedObjects{readable: stored.readable, custom: customResources, router: i.router},
+		source:         newInProcess(stores, i.Router),
+		stored:         storedObjects{readable: stored.readable, custom: customResources, router: i.Router},
 		storageVersion: customResources.StorageVersion, definitionsRead: read,
 	}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/selection"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 )
 
@@ -23,20 +24,20 @@ type storageStage struct {
 // openStorage is the stage that gives registries their storage. It checks that the
 // stored objects can be decrypted before anything else reads them: a server with the
 // wrong key ends with one line that says so.
-func openStorage(ctx context.Context, b base) (storageStage, error) {
-	encrypted, err := storage.LoadEncryption(b.running, b.config.EncryptionConfig, b.generic.APIServerID)
+func openStorage(ctx context.Context, b start.Base) (storageStage, error) {
+	encrypted, err := storage.LoadEncryption(b.Running, b.Config.EncryptionConfig, b.Generic.APIServerID)
 	if err != nil {
 		return storageStage{}, err
 	}
-	b.generic.AddHealthChecks(encrypted.Checks...)
-	readable := encrypted.Readable(b.client)
+	b.Generic.AddHealthChecks(encrypted.Checks...)
+	readable := encrypted.Readable(b.Client)
 	if err := readable.First(ctx); err != nil {
 		return storageStage{}, err
 	}
 	usage := &node.Index{}
 	selected, observers := builtin.NewSelection(usage)
-	b.generic.RESTOptionsGetter = storage.Options{
-		Client: b.client, Scheme: b.scheme, Codecs: b.codecs, Transformers: encrypted.Transformers, Observers: observers, Counts: b.generic.StorageObjectCountTracker,
+	b.Generic.RESTOptionsGetter = storage.Options{
+		Client: b.Client, Scheme: b.Scheme, Codecs: b.Codecs, Transformers: encrypted.Transformers, Observers: observers, Counts: b.Generic.StorageObjectCountTracker,
 		JSON: []schema.GroupResource{definitions.Resource},
 	}
 	return storageStage{readable: readable, usage: usage, selection: selected}, nil

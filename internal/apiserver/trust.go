@@ -10,25 +10,26 @@ import (
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/apiserver/aggregation"
 	"holdfast.dev/holdfast/internal/apiserver/config"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 // proxyClient returns the files of the client certificate for aggregated API servers.
-func proxyClient(b base) config.ProxyClient {
-	if b.config.ProxyClient.CertFile != "" {
-		return b.config.ProxyClient
+func proxyClient(b start.Base) config.ProxyClient {
+	if b.Config.ProxyClient.CertFile != "" {
+		return b.Config.ProxyClient
 	}
-	own := b.pki.FrontProxy()
+	own := b.PKI.FrontProxy()
 	return config.ProxyClient{CertFile: own.CertFile, KeyFile: own.KeyFile}
 }
 
 // publishTrust publishes the authorities and headers by which aggregated API servers authenticate
 // this server and its clients. It begins after the attempt to create the namespace kube-system.
-func publishTrust(b base, identity identityStage, h *hooks, bootstrapped <-chan struct{}) error {
+func publishTrust(b start.Base, identity identityStage, h *start.Hooks, bootstrapped <-chan struct{}) error {
 	trust, err := newTrust(b)
 	if err != nil {
 		return err
 	}
-	return h.inBackground("publish-trust", func(ctx context.Context) {
+	return h.InBackground("publish-trust", func(ctx context.Context) {
 		select {
 		case <-bootstrapped:
 			trust.Publish(ctx, identity.clients.kube)
@@ -39,10 +40,10 @@ func publishTrust(b base, identity identityStage, h *hooks, bootstrapped <-chan 
 
 // newTrust returns the certificate authorities and headers of proxies: those of the flags, and
 // those of this server if it uses the certificate that it made itself.
-func newTrust(b base) (aggregation.Trust, error) {
-	flags := b.config.RequestHeader
+func newTrust(b start.Base) (aggregation.Trust, error) {
+	flags := b.Config.RequestHeader
 	trust := aggregation.Trust{
-		ClientCA: b.clientCA.CurrentCABundleContent, ProxyNames: flags.AllowedNames,
+		ClientCA: b.ClientCA.CurrentCABundleContent, ProxyNames: flags.AllowedNames,
 		// The library that calls aggregated API servers uses these headers.
 		UserHeaders: withHeader(flags.UsernameHeaders, "X-Remote-User"), UIDHeaders: withHeader(flags.UIDHeaders, "X-Remote-Uid"),
 		GroupHeaders: withHeader(flags.GroupHeaders, "X-Remote-Group"), ExtraPrefixes: withHeader(flags.ExtraHeaderPrefixes, "X-Remote-Extra-"),
@@ -56,8 +57,8 @@ func newTrust(b base) (aggregation.Trust, error) {
 			return trust, fmt.Errorf("requestheader-client-ca-file: %w", err)
 		}
 	}
-	if b.config.ProxyClient.CertFile == "" {
-		trust.ProxyCA = slices.Concat(trust.ProxyCA, b.pki.FrontProxy().CA)
+	if b.Config.ProxyClient.CertFile == "" {
+		trust.ProxyCA = slices.Concat(trust.ProxyCA, b.PKI.FrontProxy().CA)
 		// requestheader-client-ca-file without allowed names allows all names: a name here
 		// would exclude the others.
 		if flags.ClientCAFile == "" || len(flags.AllowedNames) > 0 {

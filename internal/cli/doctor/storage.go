@@ -9,6 +9,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 const (
@@ -33,7 +34,7 @@ func examineStopped(ctx context.Context, config apiserver.Config) (report, error
 	next := "mend what the message names; if the data is damaged, restore a backup: holdfast restore FILE --data-dir NEW"
 	unreachable := errUnreachable
 	switch {
-	case errors.Is(err, apiserver.ErrNoDataDir):
+	case errors.Is(err, start.ErrNoDataDir):
 		next = "name the --data-dir of the server, and use the rights of its user"
 	case strings.Contains(err.Error(), "in use by another"):
 		next = "if a server uses the directory, ask it: holdfast doctor --kubeconfig " + config.DataDir + "/admin.kubeconfig"

@@ -1,4 +1,4 @@
-package apiserver
+package start
 
 import (
 	"fmt"
@@ -8,14 +8,16 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	cliflag "k8s.io/component-base/cli/flag"
+
+	"holdfast.dev/holdfast/internal/apiserver/config"
 )
 
 // newServing returns the settings of the listener, and the authorities that verify client
 // certificates. Both read their files again when these change.
 func newServing(
-	config Config, o *opened,
+	config config.Server, o *Opened,
 ) (*genericapiserver.SecureServingInfo, dynamiccertificates.CAContentProvider, error) {
-	own, err := dynamiccertificates.NewDynamicSNIContentFromFiles("serving", o.pki.ServingCertFile(), o.pki.ServingKeyFile(),
+	own, err := dynamiccertificates.NewDynamicSNIContentFromFiles("serving", o.PKI.ServingCertFile(), o.PKI.ServingKeyFile(),
 		genericapiserver.LoopbackClientServerNameOverride)
 	if err != nil {
 		return nil, nil, fmt.Errorf("serving certificate: %w", err)
@@ -47,8 +49,8 @@ func newServing(
 
 // newClientCA returns the authorities of client certificates: that of the data directory, which
 // signs the credentials of the administrator and of nodes, and those of a file.
-func newClientCA(config Config, o *opened) (dynamiccertificates.CAContentProvider, error) {
-	own, err := dynamiccertificates.NewDynamicCAContentFromFile("client-ca", o.pki.CAFile())
+func newClientCA(config config.Server, o *Opened) (dynamiccertificates.CAContentProvider, error) {
+	own, err := dynamiccertificates.NewDynamicCAContentFromFile("client-ca", o.PKI.CAFile())
 	if err != nil {
 		return nil, fmt.Errorf("client authority: %w", err)
 	}
@@ -64,27 +66,27 @@ func newClientCA(config Config, o *opened) (dynamiccertificates.CAContentProvide
 
 // serverName returns the TLS server name for kubeconfigs that trust the server's own authority,
 // or "" if the host of the URL is enough.
-func serverName(config Config) string {
+func serverName(config config.Server) string {
 	if config.Serving.CertFile == "" {
 		return ""
 	}
 	return genericapiserver.LoopbackClientServerNameOverride
 }
 
-// rootCA returns the authorities by which pods verify the server.
-func rootCA(b base) ([]byte, error) {
-	if b.config.RootCAFile != "" {
-		data, err := os.ReadFile(b.config.RootCAFile)
+// RootCA returns the authorities by which pods verify the server.
+func (b Base) RootCA() ([]byte, error) {
+	if b.Config.RootCAFile != "" {
+		data, err := os.ReadFile(b.Config.RootCAFile)
 		if err != nil {
 			return nil, fmt.Errorf("root authority: %w", err)
 		}
 		return data, nil
 	}
-	own := b.pki.Authority().CertPEM
-	if b.config.Serving.CertFile == "" {
+	own := b.PKI.Authority().CertPEM
+	if b.Config.Serving.CertFile == "" {
 		return own, nil
 	}
-	chain, err := os.ReadFile(b.config.Serving.CertFile)
+	chain, err := os.ReadFile(b.Config.Serving.CertFile)
 	if err != nil {
 		return nil, fmt.Errorf("root authority: %w", err)
 	}

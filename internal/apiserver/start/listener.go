@@ -1,4 +1,4 @@
-package apiserver
+package start
 
 import (
 	"errors"
@@ -13,10 +13,11 @@ import (
 	restclient "k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/internal/access"
+	"holdfast.dev/holdfast/internal/apiserver/config"
 )
 
 // servingHosts returns the names and addresses of the serving certificate.
-func servingHosts(config Config) []string {
+func servingHosts(config config.Server) []string {
 	hosts := []string{
 		"localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default",
 		"kubernetes.default.svc", "kubernetes.default.svc.cluster.local", config.Services.KubernetesIP(),
@@ -41,7 +42,7 @@ func servingHosts(config Config) []string {
 
 // listen opens the port. It runs before anything else is started, so that a second
 // server on the port ends early.
-func listen(config Config) (*closableListener, error) {
+func listen(config config.Server) (*closableListener, error) {
 	address := net.JoinHostPort(config.BindAddress, strconv.Itoa(config.Port))
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -56,7 +57,7 @@ func listen(config Config) (*closableListener, error) {
 }
 
 // closableListener can be closed while the generic server still accepts on it. This happens
-// after a shutdown in which requests did not end within drainTimeout. Upstream panics if
+// after a shutdown in which requests did not end in time. Upstream panics if
 // other code closes its listener.
 type closableListener struct {
 	net.Listener

@@ -1,4 +1,4 @@
-package apiserver
+package start
 
 import (
 	"errors"
@@ -32,9 +32,9 @@ func lockDataDir(dir string) (*os.File, error) {
 	return lock, nil
 }
 
-// serverIdentity returns the name of this server among those that share an etcd. It stays
+// ServerIdentity returns the name of this server among those that share an etcd. It stays
 // the same over restarts, so that a restarted server continues with its own lease.
-func serverIdentity(dataDir string) (string, error) {
+func ServerIdentity(dataDir string) (string, error) {
 	path := filepath.Join(dataDir, "identity")
 	data, err := os.ReadFile(path)
 	if err == nil && len(data) > 0 {

@@ -1,4 +1,4 @@
-package apiserver
+package start
 
 import (
 	"context"
@@ -19,38 +19,39 @@ import (
 // metricsPath is the path of the metrics.
 const metricsPath = "/metrics"
 
-// metrics are Holdfast's own metrics of one server. The metrics of the libraries are in a registry that
+// Metrics are Holdfast's own metrics of one server. The metrics of the libraries are in a registry that
 // all servers of the process share.
-type metrics struct {
+type Metrics struct {
 	*prometheus.Registry
 	refusals protection.Refusals
-	plans    *controller.Metrics
+	// Plans counts the plans of operator packages.
+	Plans *controller.Metrics
 }
 
-func newMetrics() metrics {
-	m := metrics{Registry: prometheus.NewRegistry(), refusals: protection.NewRefusals(), plans: controller.NewMetrics()}
-	m.MustRegister(m.refusals, m.plans)
+func newMetrics() Metrics {
+	m := Metrics{Registry: prometheus.NewRegistry(), refusals: protection.NewRefusals(), Plans: controller.NewMetrics()}
+	m.MustRegister(m.refusals, m.Plans)
 	return m
 }
 
-// countRefusals counts the writes that protections refuse.
-func (m metrics) countRefusals(config *genericapiserver.Config) {
+// CountRefusals counts the writes that protections refuse.
+func (m Metrics) CountRefusals(config *genericapiserver.Config) {
 	inner := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
 		return inner(m.refusals.Filter(next), c)
 	}
 }
 
-// countAgents counts the nodes that watch the objects of their pods.
-func (m metrics) countAgents(selected *selection.Selection) {
+// CountAgents counts the nodes that watch the objects of their pods.
+func (m Metrics) CountAgents(selected *selection.Selection) {
 	m.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "holdfast_agents_connected", Help: "Nodes that have a watch open on this server for the ConfigMaps and Secrets of their pods.",
 	}, func() float64 { return float64(selected.Nodes()) }))
 }
 
-// measureStorage adds the size of the database of etcd, with the name that it has in Kubernetes. The library has this metric too, but
+// MeasureStorage adds the size of the database of etcd, with the name that it has in Kubernetes. The library has this metric too, but
 // for the whole process, and it opens a connection of its own for it.
-func (m metrics) measureStorage(client *etcd.Client) { m.MustRegister(storageSize{client}) }
+func (m Metrics) MeasureStorage(client *etcd.Client) { m.MustRegister(storageSize{client}) }
 
 // storageSize collects the size of the database. It is absent while etcd does not answer.
 type storageSize struct{ client *etcd.Client }
@@ -78,9 +79,9 @@ func (s storageSize) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// serve serves these metrics together with those of the libraries. A DELETE request, which a server with
+// Serve serves these metrics together with those of the libraries. A DELETE request, which a server with
 // profiling allows, still resets the metrics of the libraries.
-func (m metrics) serve(server *genericapiserver.GenericAPIServer, profiling bool) {
+func (m Metrics) Serve(server *genericapiserver.GenericAPIServer, profiling bool) {
 	libraries := legacyregistry.Handler()
 	if profiling {
 		libraries = legacyregistry.HandlerWithReset()

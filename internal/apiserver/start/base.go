@@ -1,4 +1,4 @@
-package apiserver
+package start
 
 import (
 	"context"
@@ -12,35 +12,40 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/aggregation"
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
+	"holdfast.dev/holdfast/internal/apiserver/config"
 	"holdfast.dev/holdfast/internal/apiserver/console"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/kubelet"
 	"holdfast.dev/holdfast/internal/native"
 )
 
-// base is what every stage builds on.
-type base struct {
-	*opened
-	config Config
-	scheme *runtime.Scheme
-	codecs serializer.CodecFactory
-	// generic are the settings of the generic server.
-	generic *genericapiserver.Config
-	// router sends requests for other API servers to them.
-	router *aggregation.Router
-	// reports answers the requests of the console.
-	reports *console.Reports
-	// clientCA verifies client certificates.
-	clientCA dynamiccertificates.CAContentProvider
-	metrics  metrics
-	// running ends when the server has stopped serving.
-	running context.Context
+// Base is what every stage builds on.
+type Base struct {
+	*Opened
+	// Config is the configuration of the server, with its defaults.
+	Config config.Server
+	// Scheme has the Go types of the built-in kinds and of definitions.
+	Scheme *runtime.Scheme
+	// Codecs decode and encode these types.
+	Codecs serializer.CodecFactory
+	// Generic are the settings of the generic server.
+	Generic *genericapiserver.Config
+	// Router sends requests for other API servers to them.
+	Router *aggregation.Router
+	// Reports answers the requests of the console.
+	Reports *console.Reports
+	// ClientCA verifies client certificates.
+	ClientCA dynamiccertificates.CAContentProvider
+	Metrics  Metrics
+	// Running ends when the server has stopped serving.
+	Running context.Context
 }
 
-func newBase(config Config, o *opened) (base, error) {
+// NewBase returns the base of a server. Its settings have TLS and the loopback client, and the stages add the others.
+func NewBase(config config.Server, o *Opened) (Base, error) {
 	scheme, err := newScheme()
 	if err != nil {
-		return base{}, err
+		return Base{}, err
 	}
 	// A list is encoded object by object, as in kube-apiserver, and not as a whole in memory.
 	codecs := serializer.NewCodecFactory(scheme,
@@ -48,21 +53,20 @@ func newBase(config Config, o *opened) (base, error) {
 	generic := genericapiserver.NewConfig(codecs)
 	serving, clientCA, err := newServing(config, o)
 	if err != nil {
-		return base{}, err
+		return Base{}, err
 	}
 	generic.SecureServing = serving
-	if generic.LoopbackClientConfig, err = loopbackClient(serving, o.pki); err != nil {
-		return base{}, err
+	if generic.LoopbackClientConfig, err = loopbackClient(serving, o.PKI); err != nil {
+		return Base{}, err
 	}
-	generic.EffectiveVersion = newEffectiveVersion()
 	generic.LegacyAPIGroupPrefixes = sets.NewString(genericapiserver.DefaultLegacyAPIPrefix)
 	generic.EnableMetrics, generic.EnableProfiling = true, config.Profiling
-	return base{
-		opened: o, config: config, scheme: scheme, codecs: codecs, generic: generic, clientCA: clientCA,
-		router:  &aggregation.Router{},
-		reports: &console.Reports{},
-		metrics: newMetrics(),
-		running: wait.ContextForChannel(generic.DrainedNotify()),
+	return Base{
+		Opened: o, Config: config, Scheme: scheme, Codecs: codecs, Generic: generic, ClientCA: clientCA,
+		Router:  &aggregation.Router{},
+		Reports: &console.Reports{},
+		Metrics: newMetrics(),
+		Running: wait.ContextForChannel(generic.DrainedNotify()),
 	}, nil
 }
 

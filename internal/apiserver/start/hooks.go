@@ -1,4 +1,4 @@
-package apiserver
+package start
 
 import (
 	"context"
@@ -9,15 +9,12 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 )
 
-// readyPoll is how often the server checks a condition that the start waits for.
-const readyPoll = 10 * time.Millisecond
-
 // shutdownWork is how long a shutdown waits, while the server still answers, for
 // parts of the server that write to the API before they end.
 const shutdownWork = time.Second
 
-// hooks run functions when the server starts and when it shuts down.
-type hooks struct {
+// Hooks run functions when the server starts and when it shuts down.
+type Hooks struct {
 	server *genericapiserver.GenericAPIServer
 	// failed holds the error of the first start hook that failed.
 	failed chan error
@@ -25,14 +22,21 @@ type hooks struct {
 	shutdown []func(context.Context)
 }
 
-func newHooks(server *genericapiserver.GenericAPIServer) *hooks {
-	return &hooks{server: server, failed: make(chan error, 1)}
+// NewHooks returns the hooks of a server.
+func NewHooks(server *genericapiserver.GenericAPIServer) *Hooks {
+	return &Hooks{server: server, failed: make(chan error, 1)}
 }
 
-// onStart runs a function once the server listens. The server is ready only after it
+// Failed returns the channel with the error of the first start hook that failed.
+func (h *Hooks) Failed() <-chan error { return h.failed }
+
+// OnDestroy runs a function when the server is destroyed, after it has answered its last request.
+func (h *Hooks) OnDestroy(do func()) { h.server.RegisterDestroyFunc(do) }
+
+// OnStart runs a function once the server listens. The server is ready only after it
 // returned. An error ends the server, and Run returns it. Upstream would exit the
 // process, even if the function failed because the server is shutting down.
-func (h *hooks) onStart(name string, do func(genericapiserver.PostStartHookContext) error) error {
+func (h *Hooks) OnStart(name string, do func(genericapiserver.PostStartHookContext) error) error {
 	return h.server.AddPostStartHook(name, func(hook genericapiserver.PostStartHookContext) error {
 		err := do(hook)
 		if err == nil {
@@ -51,21 +55,21 @@ func (h *hooks) onStart(name string, do func(genericapiserver.PostStartHookConte
 	})
 }
 
-// inBackground runs a function from the start of the server until it has drained.
-func (h *hooks) inBackground(name string, run func(ctx context.Context)) error {
-	return h.onStart(name, func(hook genericapiserver.PostStartHookContext) error {
+// InBackground runs a function from the start of the server until it has drained.
+func (h *Hooks) InBackground(name string, run func(ctx context.Context)) error {
+	return h.OnStart(name, func(hook genericapiserver.PostStartHookContext) error {
 		go run(hook)
 		return nil
 	})
 }
 
-// onShutdown runs a function before the server stops answering. All such functions
+// OnShutdown runs a function before the server stops answering. All such functions
 // run at the same time, and must return when ctx ends.
-func (h *hooks) onShutdown(do func(ctx context.Context)) { h.shutdown = append(h.shutdown, do) }
+func (h *Hooks) OnShutdown(do func(ctx context.Context)) { h.shutdown = append(h.shutdown, do) }
 
-// install registers the functions that onShutdown collected. It is called once, after
+// Install registers the functions that OnShutdown collected. It is called once, after
 // all of them are known.
-func (h *hooks) install() error {
+func (h *Hooks) Install() error {
 	return h.server.AddPreShutdownHook("shutdown-work", func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), shutdownWork)
 		defer cancel()
@@ -78,13 +82,13 @@ func (h *hooks) install() error {
 	})
 }
 
-// whileServing runs a function from the start of the server until it shuts down. It
-// ends earlier than inBackground, while the server still answers, and the shutdown
+// WhileServing runs a function from the start of the server until it shuts down. It
+// ends earlier than InBackground, while the server still answers, and the shutdown
 // waits for it.
-func (h *hooks) whileServing(name string, run func(ctx context.Context)) error {
+func (h *Hooks) WhileServing(name string, run func(ctx context.Context)) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	begun, done := make(chan struct{}), make(chan struct{})
-	h.onShutdown(func(deadline context.Context) {
+	h.OnShutdown(func(deadline context.Context) {
 		cancel()
 		select {
 		case <-begun:
@@ -96,7 +100,7 @@ func (h *hooks) whileServing(name string, run func(ctx context.Context)) error {
 		case <-deadline.Done():
 		}
 	})
-	return h.onStart(name, func(genericapiserver.PostStartHookContext) error {
+	return h.OnStart(name, func(genericapiserver.PostStartHookContext) error {
 		close(begun)
 		go func() {
 			defer close(done)
