@@ -152,10 +152,10 @@ func TestCheckNamesForeignGoTypes(t *testing.T) {
 
 func TestNulls(t *testing.T) {
 	t.Parallel()
-	sk := skeleton.Build(decode(t, value(t, `{properties: {
+	sk := build(t, `{properties: {
 		a: {type: string}, n: {type: string, nullable: true}, d: {type: string, default: x}, u: {},
 		free: {type: object, x-kubernetes-no-prune: true, properties: {a: {type: string}}},
-		m: {type: object, additionalProperties: {type: integer}}, l: {type: array, items: {type: object, properties: {a: {type: boolean}}}}}}`)))
+		m: {type: object, additionalProperties: {type: integer}}, l: {type: array, items: {type: object, properties: {a: {type: boolean}}}}}}`)
 	obj := map[string]any{
 		"a": nil, "n": nil, "d": nil, "u": nil, "unknown": nil, "free": map[string]any{"a": nil},
 		"m": map[string]any{"k": nil}, "l": []any{map[string]any{"a": nil}, nil},

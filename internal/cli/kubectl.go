@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -10,7 +12,9 @@ import (
 	"k8s.io/component-base/logs"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+	kubectlversion "k8s.io/kubectl/pkg/cmd/version"
 
+	"holdfast.dev/holdfast/internal/apiserver"
 	_ "holdfast.dev/holdfast/internal/cli/language" // loads the translations of kubectl only if they are needed
 	"holdfast.dev/holdfast/internal/cli/ownershipcheck"
 )
@@ -22,9 +26,25 @@ overwrite, see "holdfast owners --help".
 
 // kubectlFlags returns the streams and the global flags of kubectl.
 func kubectlFlags(streams Streams) (genericiooptions.IOStreams, *genericclioptions.ConfigFlags) {
-	io := genericiooptions.IOStreams{In: streams.In, Out: streams.Out, ErrOut: streams.Err}
-	return io, genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().
-		WithDiscoveryBurst(300).WithDiscoveryQPS(50).WithWarningPrinter(io)
+	out := genericiooptions.IOStreams{In: streams.In, Out: streams.Out, ErrOut: streams.Err}
+	return out, genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().
+		WithDiscoveryBurst(300).WithDiscoveryQPS(50).WithWarningPrinter(out)
+}
+
+// clientVersion writes the version of the Kubernetes API in place of the version of kubectl, which only the build of Kubernetes sets.
+type clientVersion struct{ io.Writer }
+
+// Write implements io.Writer.
+func (w clientVersion) Write(text []byte) (int, error) {
+	major, minor, _ := strings.Cut(strings.TrimPrefix(apiserver.KubernetesVersion, "v"), ".")
+	minor, _, _ = strings.Cut(minor, ".")
+	set := strings.NewReplacer("v0.0.0-master+$Format:%H$", apiserver.KubernetesVersion, "$Format:%H$", "",
+		`"major": ""`, `"major": "`+major+`"`, `"minor": ""`, `"minor": "`+minor+`"`,
+		`major: ""`, `major: "`+major+`"`, `minor: ""`, `minor: "`+minor+`"`)
+	if _, err := set.WriteString(w.Writer, string(text)); err != nil {
+		return 0, err
+	}
+	return len(text), nil
 }
 
 // newFactory returns the factory by which the commands owners and transfer connect to a server.
@@ -37,14 +57,14 @@ func newFactory(streams Streams) cmdutil.Factory {
 // owners and transfer added, the flag --force for edit, and the flag --plan for diff. It needs
 // the arguments because the preferences of kubectl (kuberc) may change them.
 func newKubectl(streams Streams, args []string) *cobra.Command {
-	io, flags := kubectlFlags(streams)
+	out, flags := kubectlFlags(streams)
 	checker := ownershipcheck.New()
 	flags.WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		checker.Wrap(config)
 		return config
 	})
 	root := kubectl.NewKubectlCommand(kubectl.KubectlOptions{
-		Arguments: slices.Concat([]string{program}, args), ConfigFlags: flags, IOStreams: io,
+		Arguments: slices.Concat([]string{program}, args), ConfigFlags: flags, IOStreams: out,
 	})
 	// The main function of kubectl adds -v, --vmodule and --log-flush-frequency to its root
 	// command; NewKubectlCommand does not.
@@ -57,6 +77,12 @@ func newKubectl(streams Streams, args []string) *cobra.Command {
 	factory := cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))
 	if diff, _, err := root.Find([]string{"diff"}); err == nil {
 		addPlan(diff, factory)
+	}
+	if found, _, err := root.Find([]string{"version"}); err == nil {
+		root.RemoveCommand(found)
+		printed := out
+		printed.Out = clientVersion{out.Out}
+		root.AddCommand(kubectlversion.NewCmdVersion(factory, printed))
 	}
 	root.AddCommand(newOwnersCommand(factory), newTransferCommand(factory))
 	return root

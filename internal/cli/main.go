@@ -70,8 +70,8 @@ func Main() int {
 // commandLine returns the command line without the name of the program. kubectl runs a plugin
 // by a name such as kubectl-kudo. Under that name, the program runs its command kudo, and under
 // the name kube-apiserver its command serve. kube-apiserver has no controllers of its own and no
-// operator packages, so these are off by default under its name. Under kubectl, kubectl-holdfast or
-// any other name the program behaves as holdfast.
+// operator packages, so these are off by default under its name. Under kubectl, it prints the version as
+// kubectl does. Otherwise it behaves as holdfast under kubectl, kubectl-holdfast and any other name.
 func commandLine(args []string) []string {
 	if asked, ok := completionOf(programName(args)); ok {
 		return slices.Concat(asked, args[1:])
@@ -79,6 +79,11 @@ func commandLine(args []string) []string {
 	switch programName(args) {
 	case "kubectl-kudo":
 		return slices.Concat([]string{"kudo"}, args[1:])
+	case kubectlName:
+		// Scripts read the version of kubectl in the form that kubectl prints.
+		if len(args) > 1 && args[1] == "version" {
+			return slices.Concat([]string{kubectlName}, args[1:])
+		}
 	case "kube-apiserver":
 		return slices.Concat([]string{"serve", "--controllers=-*", "--operators=false"}, args[1:])
 	}

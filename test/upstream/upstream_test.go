@@ -27,10 +27,10 @@ type count struct{ compared, equal, excepted int }
 
 // comparison is one run over all kinds.
 type comparison struct {
-	t          *testing.T
-	theirs     *oracle
-	ours       *ours
-	models     models
+	t      *testing.T
+	theirs *oracle
+	ours   *ours
+	models models
 	// tree has the manifests of the repository, which are compared as they are. base has those that
 	// the generator changes. They stay the same, so that the generated objects do.
 	tree, base map[string][]manifest

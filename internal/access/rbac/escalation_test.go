@@ -5,9 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"holdfast.dev/holdfast/internal/admission/escalation"
-	"holdfast.dev/holdfast/internal/yamltest"
-
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +13,9 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"holdfast.dev/holdfast/internal/admission/escalation"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // escalationObjects adds users that may write roles, bind and escalate.

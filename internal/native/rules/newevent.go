@@ -38,8 +38,10 @@ func ValidateNewEvent(event *corev1.Event) field.ErrorList {
 		name  string
 		isSet bool
 	}{
-		{"firstTimestamp", !event.FirstTimestamp.IsZero()}, {"lastTimestamp", !event.LastTimestamp.IsZero()},
-		{"count", event.Count != 0}, {"source", event.Source != corev1.EventSource{}},
+		{"firstTimestamp", !event.FirstTimestamp.IsZero()},
+		{"lastTimestamp", !event.LastTimestamp.IsZero()},
+		{"count", event.Count != 0},
+		{"source", event.Source != corev1.EventSource{}},
 	} {
 		if unset.isSet {
 			errs = append(errs, field.Invalid(field.NewPath(unset.name), "", "needs to be unset"))
@@ -66,11 +68,17 @@ func ValidateEventChange(updated, old *corev1.Event) field.ErrorList {
 		name         string
 		updated, old any
 	}{
-		{"involvedObject", updated.InvolvedObject, old.InvolvedObject}, {"reason", updated.Reason, old.Reason},
-		{"message", updated.Message, old.Message}, {"source", updated.Source, old.Source},
-		{"firstTimestamp", updated.FirstTimestamp, old.FirstTimestamp}, {"lastTimestamp", updated.LastTimestamp, old.LastTimestamp},
-		{"count", updated.Count, old.Count}, {"type", updated.Type, old.Type}, {"eventTime", updated.EventTime, old.EventTime},
-		{"action", updated.Action, old.Action}, {"related", updated.Related, old.Related},
+		{"involvedObject", updated.InvolvedObject, old.InvolvedObject},
+		{"reason", updated.Reason, old.Reason},
+		{"message", updated.Message, old.Message},
+		{"source", updated.Source, old.Source},
+		{"firstTimestamp", updated.FirstTimestamp, old.FirstTimestamp},
+		{"lastTimestamp", updated.LastTimestamp, old.LastTimestamp},
+		{"count", updated.Count, old.Count},
+		{"type", updated.Type, old.Type},
+		{"eventTime", updated.EventTime, old.EventTime},
+		{"action", updated.Action, old.Action},
+		{"related", updated.Related, old.Related},
 		{"reportingController", updated.ReportingController, old.ReportingController},
 		{"reportingInstance", updated.ReportingInstance, old.ReportingInstance},
 	} {
