@@ -14,6 +14,7 @@ import (
 func TestUpdates(t *testing.T) {
 	const lax = `{type: object, properties: {spec: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [a], ` +
 		`items: {type: object, required: [a], properties: {a: {type: string}}}}}}`
+	large := strings.Repeat("x{1000}", 30)
 	tests := map[string]struct {
 		old, new string
 		edit     func(oldCRD *definition.CustomResourceDefinition)
@@ -78,6 +79,17 @@ spec:
 			edit: func(oldCRD *definition.CustomResourceDefinition) {
 				oldCRD.Spec.Versions[0].Schema.OpenAPIV3Schema = []byte(`{"$ref":"#/x","type":"object"}`)
 			},
+		},
+		"a large regular expression that the update does not change": {
+			old: widgets(`{type: object}`), new: widgets(`{type: object, properties: {a: {type: string, pattern: "` + large + `"}}}`),
+			edit: func(oldCRD *definition.CustomResourceDefinition) {
+				oldCRD.Spec.Versions[0].Schema.OpenAPIV3Schema = []byte(`{"properties":{"a":{"pattern":"` + large + `","type":"string"}},"type":"object"}`)
+			},
+		},
+		"a large regular expression that the update adds": {
+			old: widgets(`{type: object}`), new: widgets(`{type: object, properties: {a: {type: string, pattern: "` + large + `"}}}`),
+			want: []string{"spec.versions[0].schema.openAPIV3Schema.properties[a]: Forbidden: has a regular expression of 30000 steps, " +
+				"and at most 20000 are allowed: use fewer or smaller repetitions"},
 		},
 	}
 	for name, test := range tests {

@@ -14,8 +14,12 @@ import (
 // Validate returns every error of the definition, sorted by path. A path names the
 // field as it is in the API version of the write. Call Prepare before. A schema
 // that the write does not change is not validated again, so that a definition
-// stored under earlier rules can still be updated.
+// stored under earlier rules can still be updated. If a regular expression is too
+// large, only such errors are returned: the other rules would compile it.
 func (w Write) Validate(ctx context.Context, crd *CustomResourceDefinition) field.ErrorList {
+	if errs := w.validateExpressions(crd); len(errs) > 0 {
+		return errs
+	}
 	return w.validate(ctx, crd, readVersions(crd))
 }
 
