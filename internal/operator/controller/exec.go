@@ -47,8 +47,9 @@ func (e *execution) readFile(ctx context.Context, pod *unstructured.Unstructured
 	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	// tar does not follow a symbolic link, so a link cannot lead out of the volume. The limit
-	// leaves space for the headers and the padding of tar.
+	// tar does not follow a symbolic link at the end of the path. A link in place of a folder can lead out of the volume, to files of
+	// the container, which has no others than the init container that wrote the link. The limit leaves space for the headers and the
+	// padding of tar.
 	archive := &limitedBuffer{limit: maxPipeFile + 16<<10, full: func() { end(errTooLarge) }}
 	message := &limitedBuffer{limit: maxMessage}
 	command := []string{"tar", "-cf", "-", "-C", path.Dir(file), "./" + path.Base(file)}
