@@ -16,6 +16,9 @@ func DropDisabled(newObj, oldObj runtime.Object) {
 		dropNodeConfig(obj, oldObj)
 	case *coordinationv1.Lease:
 		dropElection(obj, oldObj)
+	case *appsv1.StatefulSet:
+		dropMaxUnavailable(obj, oldObj)
+		dropOfPod(podSpecOf(newObj), podSpecOf(oldObj))
 	default:
 		if spec := podSpecOf(newObj); spec != nil {
 			dropOfPod(spec, podSpecOf(oldObj))
@@ -101,6 +104,17 @@ func dropNodeConfig(node *corev1.Node, oldObj runtime.Object) {
 	}
 	if old.Spec.ConfigSource == nil {
 		node.Spec.ConfigSource = nil
+	}
+}
+
+// dropMaxUnavailable removes the field of the feature MaxUnavailableStatefulSet.
+func dropMaxUnavailable(set *appsv1.StatefulSet, oldObj runtime.Object) {
+	if old, ok := oldObj.(*appsv1.StatefulSet); ok && old.Spec.UpdateStrategy.RollingUpdate != nil &&
+		old.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable != nil {
+		return
+	}
+	if update := set.Spec.UpdateStrategy.RollingUpdate; update != nil {
+		update.MaxUnavailable = nil
 	}
 }
 

@@ -38,7 +38,6 @@ func statefulSet(s *appsv1.StatefulSet) {
 	}
 	if strategy.Type == appsv1.RollingUpdateStatefulSetStrategyType && strategy.RollingUpdate != nil {
 		setDefaultPtr(&strategy.RollingUpdate.Partition, 0)
-		setDefaultPtr(&strategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
 	}
 	podSpec(&s.Spec.Template.Spec)
 	forEach(s.Spec.VolumeClaimTemplates, func(pvc *corev1.PersistentVolumeClaim) {

@@ -90,7 +90,7 @@ spec:
   replicas: 1
   revisionHistoryLimit: 10
   podManagementPolicy: OrderedReady
-  updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0, maxUnavailable: 1}}
+  updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}
   persistentVolumeClaimRetentionPolicy: {whenDeleted: Retain, whenScaled: Retain}
   volumeClaimTemplates:
   - apiVersion: v1
