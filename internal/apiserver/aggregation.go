@@ -36,8 +36,8 @@ func applyAggregation(b start.Base) {
 
 // newRegistrar returns the controller of the local APIServices, with the versions of the built-in
 // kinds.
-func (i installer) newRegistrar(registries *builtin.Registries, clients *clients) (*aggregation.Registrar, error) {
-	client, err := apiregistrationclient.NewForConfigAndClient(i.Generic.LoopbackClientConfig, clients.http)
+func (i installer) newRegistrar(registries *builtin.Registries) (*aggregation.Registrar, error) {
+	client, err := apiregistrationclient.NewForConfigAndClient(i.Generic.LoopbackClientConfig, i.Clients.HTTP)
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +66,8 @@ func (i installer) registerLocalAPIs(registrar *aggregation.Registrar, read <-ch
 }
 
 // serveAggregatedAPIs serves the APIs of other servers.
-func (i installer) serveAggregatedAPIs(registries *builtin.Registries, clients *clients, documents foreignDocuments) error {
-	client, err := apiregistrationclient.NewForConfigAndClient(i.Generic.LoopbackClientConfig, clients.http)
+func (i installer) serveAggregatedAPIs(registries *builtin.Registries, documents foreignDocuments) error {
+	client, err := apiregistrationclient.NewForConfigAndClient(i.Generic.LoopbackClientConfig, i.Clients.HTTP)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (i installer) serveAggregatedAPIs(registries *builtin.Registries, clients *
 		return fmt.Errorf("client certificate for aggregated API servers: %w", err)
 	}
 	server := aggregation.New(aggregation.Config{
-		Router: i.Router, Store: registries.Stores[apiregistrationv1.Resource("apiservices")], Client: client, Kube: clients.kube,
+		Router: i.Router, Store: registries.Stores[apiregistrationv1.Resource("apiservices")], Client: client, Kube: i.Clients.Typed,
 		Identity: identity, Groups: i.server.DiscoveryGroupManager, Aggregated: i.server.AggregatedDiscoveryGroupManager, Documents: documents,
 	})
 	// Until the APIServices are read, the server cannot know whether a path below /apis exists.

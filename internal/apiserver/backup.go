@@ -51,11 +51,11 @@ func Backup(ctx context.Context, config Config, options BackupOptions, to io.Wri
 		return err
 	}
 	defer stopped.Close()
-	s, err := newSource(ctx, config, stopped.Client, options)
+	s, err := newSource(ctx, config, stopped.Etcd, options)
 	if err != nil {
 		return err
 	}
-	snapshot, err := stopped.Client.Snapshot(ctx)
+	snapshot, err := stopped.Etcd.Snapshot(ctx)
 	if err != nil {
 		return err
 	}
@@ -125,12 +125,12 @@ func serveBackup(b start.Base, server *genericapiserver.GenericAPIServer) {
 		defer one.Unlock()
 		started := time.Now()
 		options := BackupOptions{WithoutKeys: r.URL.Query().Get(WithoutKeysParameter) == "true"}
-		s, err := newSource(r.Context(), b.Config, b.Client, options)
+		s, err := newSource(r.Context(), b.Config, b.Etcd, options)
 		if err != nil {
 			refuse(apierrors.NewInternalError(err))
 			return
 		}
-		snapshot, err := b.Client.Snapshot(r.Context())
+		snapshot, err := b.Etcd.Snapshot(r.Context())
 		if err != nil {
 			refuse(apierrors.NewServiceUnavailable(err.Error()))
 			return

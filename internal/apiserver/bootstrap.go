@@ -20,6 +20,7 @@ import (
 	"holdfast.dev/holdfast/internal/admission/scheduling"
 	"holdfast.dev/holdfast/internal/apiserver/advertise"
 	"holdfast.dev/holdfast/internal/apiserver/fairness"
+	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/lifecycle"
 )
@@ -32,29 +33,28 @@ var systemNamespaces = []string{
 // bootstrap creates the objects that clients expect, starts the controllers that every
 // server runs, and closes done. If a write is refused, the start continues, and attemptAll
 // retries the write.
-func bootstrap(b start.Base, identity identityStage, h *start.Hooks, done chan<- struct{}) error {
-	clients := identity.clients
-	aggregation, err := rbac.NewAggregation(clients.kube.RbacV1(), clients.informers.Rbac().V1().ClusterRoles())
+func bootstrap(b start.Base, identity identity.Stage, h *start.Hooks, done chan<- struct{}) error {
+	clients := b.Clients
+	aggregation, err := rbac.NewAggregation(clients.Typed.RbacV1(), clients.Informers.Rbac().V1().ClusterRoles())
 	if err != nil {
 		return fmt.Errorf("aggregated roles: %w", err)
 	}
-	requests := clients.informers.Certificates().V1().CertificateSigningRequests()
-	authority := clientSigner{Authority: b.PKI.Authority(), maxLife: b.Config.MaxCertificateLife, revocations: identity.revocations}
-	signer, err := certificate.NewSigner(authority, identity.authorizer, clients.kube.CertificatesV1(), requests)
+	requests := clients.Informers.Certificates().V1().CertificateSigningRequests()
+	signer, err := certificate.NewSigner(identity.ClientSigner(b), identity.Authorizer, clients.Typed.CertificatesV1(), requests)
 	if err != nil {
 		return fmt.Errorf("certificate signing requests: %w", err)
 	}
-	publisher, err := newPublisher(b, h, clients.kube)
+	publisher, err := newPublisher(b, h, clients.Typed)
 	if err != nil {
 		return err
 	}
 	if err := h.OnStart("start-informers", func(hook genericapiserver.PostStartHookContext) error {
-		clients.informers.Start(hook.Done())
+		clients.Informers.Start(hook.Done())
 		return nil
 	}); err != nil {
 		return err
 	}
-	levels, err := fairness.New(clients.kube.FlowcontrolV1(), clients.informers.Flowcontrol().V1())
+	levels, err := fairness.New(clients.Typed.FlowcontrolV1(), clients.Informers.Flowcontrol().V1())
 	if err != nil {
 		return err
 	}
@@ -64,16 +64,16 @@ func bootstrap(b start.Base, identity identityStage, h *start.Hooks, done chan<-
 	}
 	return h.OnStart("bootstrap-objects", func(hook genericapiserver.PostStartHookContext) error {
 		complete := attemptAll(hook,
-			attempt{"namespaces", func(ctx context.Context) error { return createNamespaces(ctx, clients.kube) }},
+			attempt{"namespaces", func(ctx context.Context) error { return createNamespaces(ctx, clients.Typed) }},
 			attempt{"priority levels and flow schemas", levels.Create},
 			attempt{"priority classes", func(ctx context.Context) error {
-				return scheduling.CreateSystemClasses(ctx, clients.kube.SchedulingV1())
+				return scheduling.CreateSystemClasses(ctx, clients.Typed.SchedulingV1())
 			}},
 			attempt{"service range", func(ctx context.Context) error {
-				return b.Config.Services.Publish(ctx, clients.kube.NetworkingV1())
+				return b.Config.Services.Publish(ctx, clients.Typed.NetworkingV1())
 			}},
 			attempt{"service kubernetes", func(ctx context.Context) error { return publish(ctx, publisher) }},
-			attempt{"cluster roles", func(ctx context.Context) error { return policy.Reconcile(ctx, clients.kube.RbacV1(), roles) }},
+			attempt{"cluster roles", func(ctx context.Context) error { return policy.Reconcile(ctx, clients.Typed.RbacV1(), roles) }},
 		)
 		// Every server runs these controllers, without leader election. They write only
 		// what differs. With leader election, a new aggregated role would stay empty until
@@ -85,20 +85,20 @@ func bootstrap(b start.Base, identity identityStage, h *start.Hooks, done chan<-
 		go publisher.Run(hook)
 		go levels.Run(hook)
 		close(done)
-		return waitForRoles(hook, identity, complete)
+		return waitForRoles(hook, clients, identity, complete)
 	})
 }
 
 // waitForRoles waits until the authorizer knows the stored roles, and the aggregated roles
 // have their rules. If the roles could not be written, or the rules are not there in time,
 // it logs that and waits no longer.
-func waitForRoles(ctx context.Context, identity identityStage, written bool) error {
-	err := wait.PollUntilContextCancel(ctx, readyPoll, true, func(context.Context) (bool, error) { return identity.roles.HasSynced(), nil })
+func waitForRoles(ctx context.Context, clients *start.Clients, identity identity.Stage, written bool) error {
+	err := wait.PollUntilContextCancel(ctx, readyPoll, true, func(context.Context) (bool, error) { return identity.Roles.HasSynced(), nil })
 	if err != nil || !written {
 		return err
 	}
 	err = wait.PollUntilContextTimeout(ctx, readyPoll, startTimeout, true, func(context.Context) (bool, error) {
-		return rolesCollected(identity.clients), nil
+		return rolesCollected(clients), nil
 	})
 	if err != nil && ctx.Err() == nil {
 		klog.ErrorS(err, "the cluster roles admin, edit and view have no rules yet", "start", "cluster roles")
@@ -109,8 +109,8 @@ func waitForRoles(ctx context.Context, identity identityStage, written bool) err
 
 // rolesCollected reports whether the aggregated roles admin, edit and view have their
 // rules.
-func rolesCollected(clients *clients) bool {
-	lister := clients.informers.Rbac().V1().ClusterRoles().Lister()
+func rolesCollected(clients *start.Clients) bool {
+	lister := clients.Informers.Rbac().V1().ClusterRoles().Lister()
 	for _, name := range []string{"admin", "edit", "view"} {
 		role, err := lister.Get(name)
 		// A role that an administrator took out of aggregation keeps its own rules.

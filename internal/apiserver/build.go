@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 
+	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
@@ -18,7 +19,7 @@ func build(ctx context.Context, b start.Base) (resourcesStage, error) {
 	if err := applySettings(b); err != nil {
 		return resourcesStage{}, err
 	}
-	identity, err := identify(b, stored)
+	identity, err := identity.Apply(b, stored.usage)
 	if err != nil {
 		return resourcesStage{}, err
 	}

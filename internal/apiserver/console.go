@@ -9,17 +9,9 @@ import (
 	"holdfast.dev/holdfast/internal/admission/instance"
 	"holdfast.dev/holdfast/internal/apiserver/console"
 	"holdfast.dev/holdfast/internal/apiserver/custom"
+	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 )
-
-// publicPaths returns the paths that clients without a credential may read, beside the health
-// checks: the files of the console, which contain no data.
-func publicPaths(config Config) []string {
-	if !config.Console {
-		return nil
-	}
-	return console.Paths()
-}
 
 // applyConsole answers requests for reports, after authorization. Requests for aggregated APIs do
 // not come this far.
@@ -34,11 +26,11 @@ func applyConsole(b start.Base) {
 }
 
 // consoleSources returns what the server knows about objects.
-func consoleSources(b start.Base, identity identityStage, owned ownershipStage, resources *custom.Server) console.Sources {
+func consoleSources(b start.Base, identity identity.Stage, owned ownershipStage, resources *custom.Server) console.Sources {
 	sources := console.Sources{Scheme: b.Scheme, Ownership: owned.checker, Custom: resources}
 	if !b.Config.WithoutOperators {
 		sources.Packages = &console.Packages{
-			Version: instance.LiveVersions(identity.clients.dynamic), Rights: identity.authorizer,
+			Version: instance.LiveVersions(b.Clients.Dynamic), Rights: identity.Authorizer,
 		}
 	}
 	return sources

@@ -56,7 +56,7 @@ func Diagnose(ctx context.Context, config Config) (Diagnosis, error) {
 		return Diagnosis{}, err
 	}
 	defer stopped.Close()
-	return diagnose(ctx, config, stopped.Client), nil
+	return diagnose(ctx, config, stopped.Etcd), nil
 }
 
 func diagnose(ctx context.Context, config Config, client *etcd.Client) Diagnosis {
@@ -111,6 +111,6 @@ func serveDiagnosis(b start.Base, server *genericapiserver.GenericAPIServer) {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(diagnose(r.Context(), b.Config, b.Client))
+		_ = json.NewEncoder(w).Encode(diagnose(r.Context(), b.Config, b.Etcd))
 	})
 }

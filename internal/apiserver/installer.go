@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,6 +17,8 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
+	"holdfast.dev/holdfast/internal/apiserver/identity"
+	"holdfast.dev/holdfast/internal/apiserver/kubelet"
 	"holdfast.dev/holdfast/internal/apiserver/serviceip"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/apiserver/subresource"
@@ -76,6 +80,19 @@ func (i installer) definitionGroup(registry *definitions.Registry, status *subre
 	return info
 }
 
+// installReviews serves the reviews of access and identity.
+func (i installer) installReviews(identity identity.Stage) error {
+	access, identities := identity.Reviews(i.Base)
+	authorization := i.newGroup(authorizationv1.GroupName)
+	addTo(authorization, authorizationv1.SchemeGroupVersion, access)
+	authentication := i.newGroup(authenticationv1.GroupName)
+	addTo(authentication, authenticationv1.SchemeGroupVersion, identities)
+	if err := i.server.InstallAPIGroups(authorization, authentication); err != nil {
+		return fmt.Errorf("install reviews: %w", err)
+	}
+	return nil
+}
+
 // addTo adds resources to one version of a group. The first version that is added to
 // a group is its preferred one.
 func addTo(info *genericapiserver.APIGroupInfo, gv schema.GroupVersion, resources builtin.Resources) {
@@ -86,13 +103,23 @@ func addTo(info *genericapiserver.APIGroupInfo, gv schema.GroupVersion, resource
 	maps.Copy(info.VersionedResourcesStorageMap[gv.Version], resources)
 }
 
+// newKubelets returns the connections to kubelets. Without a certificate in the configuration, the
+// server presents one of its own authority, which it renews.
+func (i installer) newKubelets() (*kubelet.Kubelets, error) {
+	config := i.Config.Kubelet
+	if config.CertFile == "" {
+		config.CertFile, config.KeyFile = i.PKI.KubeletClientCertFile(), i.PKI.KubeletClientKeyFile()
+	}
+	return kubelet.New(config, i.Clients.Typed)
+}
+
 // allocateServiceIPs makes the store of Services allocate cluster IPs and node ports.
 func (i installer) allocateServiceIPs(stores map[schema.GroupResource]*genericregistry.Store) error {
 	options, err := i.Generic.RESTOptionsGetter.GetRESTOptions(serviceip.Ports, &networkingv1.IPAddress{})
 	if err != nil {
 		return err
 	}
-	claims, destroy, err := i.Client.Storage(options.StorageConfig,
+	claims, destroy, err := i.Etcd.Storage(options.StorageConfig,
 		func() runtime.Object { return &networkingv1.IPAddress{} },
 		func() runtime.Object { return &networkingv1.IPAddressList{} }, "/"+serviceip.Ports.Resource)
 	if err != nil {

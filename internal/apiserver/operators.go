@@ -5,20 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/google/uuid"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
-	"k8s.io/apiserver/pkg/authentication/request/union"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/dynamic"
-	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
@@ -28,47 +24,23 @@ import (
 	"holdfast.dev/holdfast/internal/admission/instance"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/disclosure"
+	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/operator/authorship"
 	"holdfast.dev/holdfast/internal/operator/controller"
-	"holdfast.dev/holdfast/internal/operator/deletion"
 )
 
-// operators is what admission and the controller of operator packages share.
-type operators struct {
-	keys      *authorship.Keyring
-	deletions *deletion.Store
-	reviews   authorizationclient.SubjectAccessReviewInterface
-	// token authenticates the controller. It exists only in this process.
-	token string
-}
-
-func newOperators(clients *clients) operators {
-	keys := authorship.NewKeyring(authorship.SecretKeys(clients.kube, metav1.NamespaceSystem, authorship.ServerSecret))
-	return operators{
-		keys: keys, deletions: deletion.NewStore(clients.kube, metav1.NamespaceSystem, keys), token: uuid.NewString(),
-		reviews: clients.kube.AuthorizationV1().SubjectAccessReviews(),
-	}
-}
-
-// authenticate adds the credential of the controller of operator packages. The controller
-// has a user of its own, so that the audit log and the roles tell it from the server.
-func (o operators) authenticate(config *genericapiserver.AuthenticationInfo) {
-	known := map[string]*user.DefaultInfo{o.token: {Name: authorship.ControllerUser, Groups: []string{user.AllAuthenticated}}}
-	config.Authenticator = union.New(authenticatorfactory.NewFromTokens(known, config.APIAudiences), config.Authenticator)
-}
-
 // newOperatorAdmission returns the plugin with the rules of operator packages.
-func newOperatorAdmission(clients *clients, shared operators) admission.Interface {
+func newOperatorAdmission(clients *start.Clients, shared identity.Operators) admission.Interface {
 	return instance.NewPlugin(instance.Config{
-		Versions: instance.LiveVersions(clients.dynamic), Keys: shared.keys, Deletions: shared.deletions,
-		MayGet: instance.ReviewedVersions(shared.reviews),
+		Versions: instance.LiveVersions(clients.Dynamic), Keys: shared.Keys, Deletions: shared.Deletions,
+		MayGet: instance.ReviewedVersions(shared.Reviews),
 		Discloses: func(ctx context.Context, _ authorship.User, _ types.NamespacedName) bool {
 			return disclosure.Allowed(ctx)
 		},
-		Instances: instance.LiveInstances(clients.dynamic, clients.kube.CoreV1().Namespaces()),
-		MayRead:   instance.ReviewedReaders(shared.reviews),
+		Instances: instance.LiveInstances(clients.Dynamic, clients.Typed.CoreV1().Namespaces()),
+		MayRead:   instance.ReviewedReaders(shared.Reviews),
 	})
 }
 
@@ -122,19 +94,19 @@ func waitForOperatorKinds(ctx context.Context, client dynamic.Interface, read <-
 // controller are known. The server runs no workload controllers. So the plans do not wait for an
 // object if no controller has ever set its status, unless a kube-controller-manager runs beside
 // the server: that one sets the status of new workloads a moment later.
-func runOperators(ctx context.Context, b start.Base, identity identityStage, kinds <-chan struct{}) {
+func runOperators(ctx context.Context, b start.Base, identity identity.Stage, kinds <-chan struct{}) {
 	select {
 	case <-kinds:
 	case <-ctx.Done():
 		return
 	}
-	if err := wait.PollUntilContextCancel(ctx, readyPoll, true, controllerAllowed(identity.authorizer)); err != nil {
+	if err := wait.PollUntilContextCancel(ctx, readyPoll, true, controllerAllowed(identity.Authorizer)); err != nil {
 		return
 	}
 	client := restclient.CopyConfig(b.Generic.LoopbackClientConfig)
-	client.BearerToken = identity.operators.token
+	client.BearerToken = identity.Operators.Token
 	config := controller.Config{
-		Client: client, Keys: identity.operators.keys, Deletions: identity.operators.deletions,
+		Client: client, Keys: identity.Operators.Keys, Deletions: identity.Operators.Deletions,
 		Unattended: !besideControllerManager(b.Config), Metrics: b.Metrics.Plans,
 	}
 	if err := controller.Run(ctx, config); err != nil {

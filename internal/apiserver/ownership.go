@@ -19,10 +19,12 @@ import (
 // the records of imperative commands.
 var commandResource = schema.GroupResource{Group: "holdfast.dev", Resource: "commands"}
 
-// ownershipStage is the check of field ownership. All its fields are nil if the check is
+// ownershipStage is the check of field ownership. All its fields except documents are nil if the check is
 // off.
 type ownershipStage struct {
 	checker *fieldownership.Checker
+	// documents has the schemas that admission policies are checked with.
+	documents *openAPIDocuments
 	// memory knows which command wrote which field.
 	memory *fieldownership.Memory
 	// closeMemory closes the storage of memory.
@@ -40,7 +42,7 @@ func applyOwnership(b start.Base) (ownershipStage, error) {
 	if err != nil {
 		return ownershipStage{}, err
 	}
-	records, destroy, err := b.Client.Storage(options.StorageConfig,
+	records, destroy, err := b.Etcd.Storage(options.StorageConfig,
 		func() runtime.Object { return &corev1.ConfigMap{} },
 		func() runtime.Object { return &corev1.ConfigMapList{} }, fieldownership.Prefix)
 	if err != nil {

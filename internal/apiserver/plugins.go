@@ -10,6 +10,7 @@ import (
 	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
 	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
 
+	"holdfast.dev/holdfast/internal/access/node"
 	"holdfast.dev/holdfast/internal/admission/certificate"
 	"holdfast.dev/holdfast/internal/admission/defaultclass"
 	"holdfast.dev/holdfast/internal/admission/escalation"
@@ -22,6 +23,7 @@ import (
 	"holdfast.dev/holdfast/internal/admission/scheduling"
 	"holdfast.dev/holdfast/internal/admission/serviceaccount"
 	"holdfast.dev/holdfast/internal/admission/volume"
+	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
@@ -85,12 +87,12 @@ type constructors map[string]func() admission.Interface
 
 // newPlugins returns the plugins that k8s.io/apiserver does not have, by name. A plugin
 // that is turned off is never created, so its informers do not run.
-func newPlugins(b start.Base, identity identityStage) map[string]admission.Factory {
-	core, client := identity.clients.informers.Core().V1(), identity.clients.kube
+func newPlugins(b start.Base, identity identity.Stage) map[string]admission.Factory {
+	core, client := b.Clients.Informers.Core().V1(), b.Clients.Typed
 	factories := map[string]admission.Factory{
 		"PodSecurity": func(io.Reader) (admission.Interface, error) { return podsecurity.NewAdmission(core, client) },
 	}
-	for _, part := range []constructors{podPlugins(b, identity.clients), volumePlugins(identity.clients), accessPlugins(b, identity)} {
+	for _, part := range []constructors{podPlugins(b, identity.Relations), volumePlugins(b.Clients), accessPlugins(b, identity)} {
 		for name, create := range part {
 			factories[name] = func(io.Reader) (admission.Interface, error) { return create(), nil }
 		}
@@ -99,8 +101,9 @@ func newPlugins(b start.Base, identity identityStage) map[string]admission.Facto
 }
 
 // podPlugins are the plugins that complete or limit pods, and the quotas of a namespace.
-func podPlugins(b start.Base, c *clients) constructors {
-	core, client := c.informers.Core().V1(), c.kube
+func podPlugins(b start.Base, relations *node.Relations) constructors {
+	c := b.Clients
+	core, client := c.Informers.Core().V1(), c.Typed
 	return constructors{
 		"LimitRanger": func() admission.Interface { return limit.NewAdmission(core.LimitRanges(), client.CoreV1()) },
 		"ServiceAccount": func() admission.Interface {
@@ -109,15 +112,15 @@ func podPlugins(b start.Base, c *clients) constructors {
 		"NodeRestriction": func() admission.Interface {
 			return noderestriction.New(noderestriction.Config{
 				Pods: core.Pods().Lister(), Client: client.CoreV1(), APIAudiences: b.Generic.Authentication.APIAudiences,
-				Relations: c.relations,
+				Relations: relations,
 			})
 		},
 		"Priority": func() admission.Interface {
-			return scheduling.NewPriority(c.informers.Scheduling().V1().PriorityClasses(), client.SchedulingV1())
+			return scheduling.NewPriority(c.Informers.Scheduling().V1().PriorityClasses(), client.SchedulingV1())
 		},
 		"DefaultTolerationSeconds": func() admission.Interface { return scheduling.NewTolerations() },
 		"RuntimeClass": func() admission.Interface {
-			return scheduling.NewRuntimeClass(c.informers.Node().V1().RuntimeClasses(), client.NodeV1())
+			return scheduling.NewRuntimeClass(c.Informers.Node().V1().RuntimeClasses(), client.NodeV1())
 		},
 		"PodTopologyLabels":  func() admission.Interface { return scheduling.NewTopology(core.Nodes(), client.CoreV1()) },
 		"PodResizeValidator": func() admission.Interface { return scheduling.NewResize(core.Nodes(), client.CoreV1()) },
@@ -126,20 +129,20 @@ func podPlugins(b start.Base, c *clients) constructors {
 }
 
 // volumePlugins are the plugins for PersistentVolumeClaims, PersistentVolumes and Ingresses.
-func volumePlugins(c *clients) constructors {
-	classes := c.informers.Storage().V1().StorageClasses
+func volumePlugins(c *start.Clients) constructors {
+	classes := c.Informers.Storage().V1().StorageClasses
 	return constructors{
 		"DefaultStorageClass": func() admission.Interface { return defaultclass.NewStorage(classes()) },
 		"DefaultIngressClass": func() admission.Interface {
-			return defaultclass.NewIngress(c.informers.Networking().V1().IngressClasses())
+			return defaultclass.NewIngress(c.Informers.Networking().V1().IngressClasses())
 		},
-		"PersistentVolumeClaimResize": func() admission.Interface { return volume.NewResize(classes(), c.kube.StorageV1()) },
+		"PersistentVolumeClaimResize": func() admission.Interface { return volume.NewResize(classes(), c.Typed.StorageV1()) },
 		volumeProtection:              func() admission.Interface { return volume.NewProtection() },
 	}
 }
 
 // accessPlugins are the plugins for credentials and roles, and those of operator packages.
-func accessPlugins(b start.Base, identity identityStage) constructors {
+func accessPlugins(b start.Base, identity identity.Stage) constructors {
 	rights := b.Generic.Authorization.Authorizer
 	plugins := constructors{
 		certificateRequester:            func() admission.Interface { return certificate.NewRequester() },
@@ -148,12 +151,12 @@ func accessPlugins(b start.Base, identity identityStage) constructors {
 		"ClusterTrustBundleAttest":      func() admission.Interface { return certificate.NewAttest(rights) },
 		"CertificateSubjectRestriction": func() admission.Interface { return certificate.NewSubject() },
 		roleEscalation: func() admission.Interface {
-			return escalation.New(identity.roles, rights, escalation.LiveRoles(identity.clients.kube.RbacV1()))
+			return escalation.New(identity.Roles, rights, escalation.LiveRoles(b.Clients.Typed.RbacV1()))
 		},
 		credentialRevocation: func() admission.Interface { return revocation.New(rights) },
 	}
 	if !b.Config.WithoutOperators {
-		plugins[instance.Name] = func() admission.Interface { return newOperatorAdmission(identity.clients, identity.operators) }
+		plugins[instance.Name] = func() admission.Interface { return newOperatorAdmission(b.Clients, identity.Operators) }
 	}
 	return plugins
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/reconcile"
 )
 
@@ -33,10 +34,10 @@ type policyStatus struct {
 }
 
 // runPolicyStatus writes the status of policies until ctx ends.
-func runPolicyStatus(ctx context.Context, c *clients) {
-	policies := c.informers.Admissionregistration().V1().ValidatingAdmissionPolicies()
+func runPolicyStatus(ctx context.Context, c *start.Clients, documents *openAPIDocuments) {
+	policies := c.Informers.Admissionregistration().V1().ValidatingAdmissionPolicies()
 	status := policyStatus{
-		policies: policies.Lister(), client: c.kube, discovery: policyClient{c.kube, c.documents}.Discovery(),
+		policies: policies.Lister(), client: c.Typed, discovery: policyClient{c.Typed, documents}.Discovery(),
 	}
 	loop := reconcile.New(reconcile.Config[string]{Reconcile: status.reconcile})
 	enqueue := func(obj any) {

@@ -35,7 +35,7 @@ import (
 const watchDrain = time.Second
 
 // applySettings fills in the settings that depend on no stage: the version, audit, limits, OpenAPI,
-// health, the reports of the console, and the filter of requests with CustomResourceDefinitions.
+// health, priority levels, the reports of the console, and the filter of requests with CustomResourceDefinitions.
 func applySettings(b start.Base) error {
 	applyCancellation(b.Generic)
 	if err := applyAudit(b.Generic, b.Config.Audit); err != nil {
@@ -44,11 +44,15 @@ func applySettings(b start.Base) error {
 	b.Generic.EffectiveVersion = newEffectiveVersion()
 	applyLimits(b.Generic, b.Config)
 	applyOpenAPI(b.Generic)
-	applyHealth(b.Generic, b.Client)
+	applyHealth(b.Generic, b.Etcd)
 	applyAggregation(b)
 	applyConsole(b)
 	applyNestingBound(b.Generic)
-	return applyDefinitionFilter(b.Generic, b.Codecs)
+	if err := applyDefinitionFilter(b.Generic, b.Codecs); err != nil {
+		return err
+	}
+	applyFairness(b.Generic, b.Clients)
+	return nil
 }
 
 // applyAudit makes the server log the requests that the policy names.
@@ -81,12 +85,12 @@ func applyCancellation(config *genericapiserver.Config) {
 
 // applyFairness limits concurrent requests by priority levels. The server receives the body
 // of a request before the request counts against the limit.
-func applyFairness(config *genericapiserver.Config, clients *clients) {
+func applyFairness(config *genericapiserver.Config, clients *start.Clients) {
 	// The library sets the metrics before it registers them, which is a race between two
 	// servers in one process.
 	flowcontrolmetrics.Register()
 	seats := config.MaxRequestsInFlight + config.MaxMutatingRequestsInFlight
-	config.FlowControl = fairness.NewFlowControl(flowcontrol.New(clients.informers, clients.kube.FlowcontrolV1(), seats))
+	config.FlowControl = fairness.NewFlowControl(flowcontrol.New(clients.Informers, clients.Typed.FlowcontrolV1(), seats))
 	inner := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
 		return fairness.WithBodies(inner(next, c), c.MaxRequestBodyBytes)

@@ -13,19 +13,23 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
 	"holdfast.dev/holdfast/internal/apiserver/disclosure"
+	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 // applyAdmission is the stage of admission, with the bound on nesting and the check of field
 // ownership around it.
-func applyAdmission(b start.Base, identity identityStage) (ownershipStage, error) {
-	if err := applyPlugins(b, identity); err != nil {
+func applyAdmission(b start.Base, identity identity.Stage) (ownershipStage, error) {
+	documents := newOpenAPIDocuments(b.Clients.Discovery.RESTClient())
+	if err := applyPlugins(b, identity, documents); err != nil {
 		return ownershipStage{}, err
 	}
 	b.Generic.AdmissionControl = nestingAdmission{b.Generic.AdmissionControl}
 	applyDisclosure(b.Generic)
 	b.Metrics.CountRefusals(b.Generic)
-	return applyOwnership(b)
+	owned, err := applyOwnership(b)
+	owned.documents = documents
+	return owned, err
 }
 
 // applyDisclosure puts the decision about values in messages around the handlers. It is
@@ -39,8 +43,8 @@ func applyDisclosure(config *genericapiserver.Config) {
 
 // applyPlugins fills in the chain of admission plugins: those of upstream's library and
 // those of newPlugins.
-func applyPlugins(b start.Base, identity identityStage) error {
-	config, clients := b.Generic, identity.clients
+func applyPlugins(b start.Base, identity identity.Stage, documents *openAPIDocuments) error {
+	config, clients := b.Generic, b.Clients
 	chain := options.NewAdmissionOptions()
 	chain.Decorators = append(admission.Decorators{withIdleWebhooks(clients)}, chain.Decorators...)
 	registered := chain.RecommendedPluginOrder
@@ -54,7 +58,7 @@ func applyPlugins(b start.Base, identity identityStage) error {
 	if err := selectPlugins(chain, b.Config.EnableAdmission, b.Config.DisableAdmission); err != nil {
 		return err
 	}
-	if err := chain.ApplyTo(config, clients.informers, policyClient{clients.kube, clients.documents}, clients.dynamic,
+	if err := chain.ApplyTo(config, clients.Informers, policyClient{clients.Typed, documents}, clients.Dynamic,
 		utilfeature.DefaultFeatureGate, config.EffectiveVersion,
 		webhookinit.NewPluginInitializer(webhookAuthentication, serviceResolver{})); err != nil {
 		return fmt.Errorf("admission: %w", err)

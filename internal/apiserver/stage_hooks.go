@@ -4,36 +4,37 @@ import (
 	"context"
 
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
+	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 // addHooks is the last stage: it registers what runs once the server listens, and
 // before it shuts down. The server is ready when all start hooks have returned.
-func addHooks(b start.Base, identity identityStage, owned ownershipStage, served resourcesStage) error {
+func addHooks(b start.Base, identity identity.Stage, owned ownershipStage, served resourcesStage) error {
 	h, loopback := served.hooks, b.Generic.LoopbackClientConfig
 	// The hooks start the informers.
-	identity.clients.source.Store(&served.source)
+	b.Clients.ReadFrom(served.source)
 	// bootstrapped is closed when the server has tried once to create the objects that
 	// clients expect. Some writes may have failed.
 	bootstrapped := make(chan struct{})
 	if err := bootstrap(b, identity, h, bootstrapped); err != nil {
 		return err
 	}
-	if err := publishTrust(b, identity, h, bootstrapped); err != nil {
+	if err := publishTrust(b, h, bootstrapped); err != nil {
 		return err
 	}
-	if err := followRevocations(b, identity, h, b.URL()); err != nil {
+	if err := identity.FollowRevocations(b, h); err != nil {
 		return err
 	}
-	if err := rememberCommands(h, owned, fieldownership.LookupAt(identity.clients.http, loopback.Host)); err != nil {
+	if err := rememberCommands(h, owned, fieldownership.LookupAt(b.Clients.HTTP, loopback.Host)); err != nil {
 		return err
 	}
-	led := []func(context.Context){func(ctx context.Context) { runPolicyStatus(ctx, identity.clients) }}
+	led := []func(context.Context){func(ctx context.Context) { runPolicyStatus(ctx, b.Clients, owned.documents) }}
 	// Controllers of operator packages, if this server runs them.
 	if !b.Config.WithoutOperators {
 		// operatorKinds is closed when the kinds of operator packages are served.
 		operatorKinds := make(chan struct{})
-		if err := addOperatorKinds(h, identity.clients.dynamic, served.definitionsRead, operatorKinds); err != nil {
+		if err := addOperatorKinds(h, b.Clients.Dynamic, served.definitionsRead, operatorKinds); err != nil {
 			return err
 		}
 		led = append(led, func(ctx context.Context) { runOperators(ctx, b, identity, operatorKinds) })

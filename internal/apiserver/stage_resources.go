@@ -10,6 +10,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
+	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/routes"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
@@ -32,8 +33,8 @@ type resourcesStage struct {
 
 // serveResources is the stage that opens the registries and installs them. On an
 // error it leaves nothing open.
-func serveResources(b start.Base, stored storageStage, identity identityStage, owned ownershipStage) (_ resourcesStage, err error) {
-	server, err := b.Generic.Complete(identity.clients.informers).New("holdfast", genericapiserver.NewEmptyDelegate())
+func serveResources(b start.Base, stored storageStage, identity identity.Stage, owned ownershipStage) (_ resourcesStage, err error) {
+	server, err := b.Generic.Complete(b.Clients.Informers).New("holdfast", genericapiserver.NewEmptyDelegate())
 	if err != nil {
 		return resourcesStage{}, fmt.Errorf("build server: %w", err)
 	}
@@ -48,14 +49,14 @@ func serveResources(b start.Base, stored storageStage, identity identityStage, o
 	if err != nil {
 		return resourcesStage{}, err
 	}
-	kubelets, err := i.newKubelets(identity)
+	kubelets, err := i.newKubelets()
 	if err != nil {
 		return resourcesStage{}, err
 	}
 	registries, err := builtin.Open(builtin.Config{
 		Scheme: b.Scheme, Options: b.Generic.RESTOptionsGetter, Ownership: owned.checker, Features: b.Config.Features,
-		Selection: stored.selection, TokenRequests: identity.tokens.requests,
-		EventTTL: b.Config.Limits.EventTTL, Kubelets: kubelets, Authorizer: identity.authorizer,
+		Selection: stored.selection, TokenRequests: identity.TokenRequests,
+		EventTTL: b.Config.Limits.EventTTL, Kubelets: kubelets, Authorizer: identity.Authorizer,
 	})
 	if err != nil {
 		return resourcesStage{}, err
@@ -66,7 +67,7 @@ func serveResources(b start.Base, stored storageStage, identity identityStage, o
 	if err := i.allocateServiceIPs(registries.Stores); err != nil {
 		return resourcesStage{}, err
 	}
-	registrar, err := i.newRegistrar(registries, identity.clients)
+	registrar, err := i.newRegistrar(registries)
 	if err != nil {
 		return resourcesStage{}, err
 	}
@@ -85,25 +86,25 @@ func serveResources(b start.Base, stored storageStage, identity identityStage, o
 	if err := i.installReviews(identity); err != nil {
 		return resourcesStage{}, err
 	}
-	if err := serveIssuer(server, identity.tokens, b); err != nil {
+	if err := identity.ServeIssuer(b, server); err != nil {
 		return resourcesStage{}, err
 	}
 	serveBackup(b, server)
 	serveDiagnosis(b, server)
 	b.Metrics.CountAgents(stored.selection)
-	b.Metrics.MeasureStorage(b.Client)
+	b.Metrics.MeasureStorage(b.Etcd)
 	b.Metrics.MustRegister(customResources.Collectors()...)
 	b.Metrics.Serve(server, b.Config.Profiling)
 	i.serveConsole(consoleSources(b, identity, owned, customResources))
 	read := make(chan struct{})
-	schemas, err := i.serveCustomResources(customResources, identity.clients.documents, read)
+	schemas, err := i.serveCustomResources(customResources, owned.documents, read)
 	if err != nil {
 		return resourcesStage{}, err
 	}
 	if err := i.registerLocalAPIs(registrar, read); err != nil {
 		return resourcesStage{}, err
 	}
-	if err := i.serveAggregatedAPIs(registries, identity.clients, foreignDocuments{schemas.documents, customResources}); err != nil {
+	if err := i.serveAggregatedAPIs(registries, foreignDocuments{schemas.documents, customResources}); err != nil {
 		return resourcesStage{}, err
 	}
 	stores := maps.Clone(registries.Stores)

@@ -30,14 +30,14 @@ func openStorage(ctx context.Context, b start.Base) (storageStage, error) {
 		return storageStage{}, err
 	}
 	b.Generic.AddHealthChecks(encrypted.Checks...)
-	readable := encrypted.Readable(b.Client)
+	readable := encrypted.Readable(b.Etcd)
 	if err := readable.First(ctx); err != nil {
 		return storageStage{}, err
 	}
 	usage := &node.Index{}
 	selected, observers := builtin.NewSelection(usage)
 	b.Generic.RESTOptionsGetter = storage.Options{
-		Client: b.Client, Scheme: b.Scheme, Codecs: b.Codecs, Transformers: encrypted.Transformers, Observers: observers, Counts: b.Generic.StorageObjectCountTracker,
+		Client: b.Etcd, Scheme: b.Scheme, Codecs: b.Codecs, Transformers: encrypted.Transformers, Observers: observers, Counts: b.Generic.StorageObjectCountTracker,
 		JSON: []schema.GroupResource{definitions.Resource},
 	}
 	return storageStage{readable: readable, usage: usage, selection: selected}, nil

@@ -24,7 +24,7 @@ func proxyClient(b start.Base) config.ProxyClient {
 
 // publishTrust publishes the authorities and headers by which aggregated API servers authenticate
 // this server and its clients. It begins after the attempt to create the namespace kube-system.
-func publishTrust(b start.Base, identity identityStage, h *start.Hooks, bootstrapped <-chan struct{}) error {
+func publishTrust(b start.Base, h *start.Hooks, bootstrapped <-chan struct{}) error {
 	trust, err := newTrust(b)
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func publishTrust(b start.Base, identity identityStage, h *start.Hooks, bootstra
 	return h.InBackground("publish-trust", func(ctx context.Context) {
 		select {
 		case <-bootstrapped:
-			trust.Publish(ctx, identity.clients.kube)
+			trust.Publish(ctx, b.Clients.Typed)
 		case <-ctx.Done():
 		}
 	})

@@ -8,6 +8,8 @@ import (
 	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
 	admissionlisters "k8s.io/client-go/listers/admissionregistration/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 // idleWebhooks does not call the plugin of mutating webhooks while there is no webhook. The
@@ -37,13 +39,13 @@ func (w idleWebhooks) isIdle() bool {
 }
 
 // withIdleWebhooks returns a decorator that puts idleWebhooks around the plugin.
-func withIdleWebhooks(c *clients) admission.Decorator {
+func withIdleWebhooks(c *start.Clients) admission.Decorator {
 	return admission.DecoratorFunc(func(handler admission.Interface, name string) admission.Interface {
 		mutation, ok := handler.(admission.MutationInterface)
 		if name != mutatingwebhook.PluginName || !ok {
 			return handler
 		}
-		webhooks := c.informers.Admissionregistration().V1().MutatingWebhookConfigurations()
+		webhooks := c.Informers.Admissionregistration().V1().MutatingWebhookConfigurations()
 		return idleWebhooks{MutationInterface: mutation, configurations: webhooks.Lister(), synced: webhooks.Informer().HasSynced}
 	})
 }

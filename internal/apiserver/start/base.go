@@ -30,6 +30,8 @@ type Base struct {
 	Codecs serializer.CodecFactory
 	// Generic are the settings of the generic server.
 	Generic *genericapiserver.Config
+	// Clients are the clients of the server's own API.
+	Clients *Clients
 	// Router sends requests for other API servers to them.
 	Router *aggregation.Router
 	// Reports answers the requests of the console.
@@ -59,10 +61,14 @@ func NewBase(config config.Server, o *Opened) (Base, error) {
 	if generic.LoopbackClientConfig, err = loopbackClient(serving, o.PKI); err != nil {
 		return Base{}, err
 	}
+	clients, err := newClients(generic.LoopbackClientConfig)
+	if err != nil {
+		return Base{}, err
+	}
 	generic.LegacyAPIGroupPrefixes = sets.NewString(genericapiserver.DefaultLegacyAPIPrefix)
 	generic.EnableMetrics, generic.EnableProfiling = true, config.Profiling
 	return Base{
-		Opened: o, Config: config, Scheme: scheme, Codecs: codecs, Generic: generic, ClientCA: clientCA,
+		Opened: o, Config: config, Scheme: scheme, Codecs: codecs, Generic: generic, ClientCA: clientCA, Clients: clients,
 		Router:  &aggregation.Router{},
 		Reports: &console.Reports{},
 		Metrics: newMetrics(),

@@ -21,8 +21,8 @@ type Opened struct {
 	member *etcd.Member
 	// PKI has the certificates of the data directory.
 	PKI *access.PKI
-	// Client reads and writes etcd.
-	Client *etcd.Client
+	// Etcd reads and writes etcd.
+	Etcd *etcd.Client
 }
 
 // Open opens the resources that an administrator can get wrong: the lock of the data
@@ -44,7 +44,7 @@ func Open(ctx context.Context, config config.Server) (_ *Opened, err error) {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
 	o.PKI.Authority().ServerName = serverName(config)
-	if o.member, o.Client, err = openEtcd(ctx, config); err != nil {
+	if o.member, o.Etcd, err = openEtcd(ctx, config); err != nil {
 		return nil, err
 	}
 	return o, nil
@@ -63,7 +63,7 @@ func OpenStopped(ctx context.Context, config config.Server) (_ *Opened, err erro
 	if o.lock, err = lockDataDir(config.DataDir); err != nil {
 		return nil, err
 	}
-	if o.member, o.Client, err = openEtcd(ctx, config); err != nil {
+	if o.member, o.Etcd, err = openEtcd(ctx, config); err != nil {
 		o.Close()
 		return nil, err
 	}
@@ -103,8 +103,8 @@ func (o *Opened) URL() string {
 
 // Close closes everything, in the reverse order of Open.
 func (o *Opened) Close() {
-	if o.Client != nil {
-		o.Client.Close()
+	if o.Etcd != nil {
+		o.Etcd.Close()
 	}
 	if o.member != nil {
 		o.member.Close()

@@ -1,4 +1,4 @@
-package apiserver
+package identity
 
 import (
 	"context"
@@ -23,13 +23,13 @@ func applySessions(config *genericapiserver.Config, revocations *revocation.Regi
 	}
 }
 
-// followRevocations watches the list of revoked credentials. The server is ready only after it
+// FollowRevocations watches the list of revoked credentials. The server is ready only after it
 // has read the list. The server's own clients do not wait for the list: the loopback credential is
 // never checked against it.
-func followRevocations(b start.Base, identity identityStage, h *start.Hooks, url string) error {
+func (s Stage) FollowRevocations(b start.Base, h *start.Hooks) error {
 	return h.OnStart("revoked-credentials", func(hook genericapiserver.PostStartHookContext) error {
-		err := identity.revocations.Watch(hook, identity.clients.kube.CoreV1(), func() {
-			if err := replaceAdmin(hook, b, identity.revocations, url); err != nil {
+		err := s.revocations.Watch(hook, b.Clients.Typed.CoreV1(), func() {
+			if err := replaceAdmin(hook, b, s.revocations); err != nil {
 				klog.ErrorS(err, "the revoked certificate of the administrator is not replaced")
 			}
 		})
@@ -42,7 +42,7 @@ func followRevocations(b start.Base, identity identityStage, h *start.Hooks, url
 
 // replaceAdmin replaces the certificate of the administrator and writes the kubeconfig, if the
 // certificate is revoked. A user that can read the data directory therefore always has access.
-func replaceAdmin(ctx context.Context, b start.Base, revocations *revocation.Registry, url string) error {
+func replaceAdmin(ctx context.Context, b start.Base, revocations *revocation.Registry) error {
 	revoked := func(cert *x509.Certificate) bool {
 		return revocations.Check(ctx, revocation.OfCertificate(&user.DefaultInfo{Name: access.AdminUser}, cert)) != nil
 	}
@@ -51,5 +51,5 @@ func replaceAdmin(ctx context.Context, b start.Base, revocations *revocation.Reg
 		return err
 	}
 	klog.InfoS("The certificate of the administrator is revoked and was replaced", "kubeconfig", b.Config.Kubeconfig)
-	return b.PKI.WriteKubeconfig(b.Config.Kubeconfig, url)
+	return b.PKI.WriteKubeconfig(b.Config.Kubeconfig, b.URL())
 }

@@ -1,34 +1,23 @@
-package apiserver
+package identity
 
 import (
 	"fmt"
+	"net/http"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
-	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/access/openid"
 	"holdfast.dev/holdfast/internal/access/token"
+	"holdfast.dev/holdfast/internal/apiserver/stack"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
-// tokens issues and authenticates the bearer tokens of clients.
-type tokens struct {
-	// requests issues tokens of service accounts.
-	requests *token.Requests
-	// authenticators are in the order in which the server tries them: the static file, service
-	// accounts, OpenID providers. The order is that of Kubernetes.
-	authenticators []authenticator.Token
-}
-
-// newTokens opens the key that signs service-account tokens, the static token file
-// and the OpenID providers.
-func newTokens(b start.Base, clients *clients) (*tokens, error) {
-	requests, err := newTokenRequests(b, clients)
-	if err != nil {
-		return nil, err
-	}
+// newTokens opens the static token file and the OpenID providers. It returns what authenticates bearer tokens, in the order in
+// which the server tries it: the static file, service accounts, OpenID providers. The order is that of Kubernetes.
+func newTokens(b start.Base, requests *token.Requests) ([]authenticator.Token, error) {
 	authenticators := []authenticator.Token{token.NewAuthenticator(requests.Issuer, requests.Objects, requests.Audiences)}
 	if b.Config.TokenFile != "" {
 		static, err := token.NewStatic(b.Config.TokenFile, requests.Audiences)
@@ -42,17 +31,18 @@ func newTokens(b start.Base, clients *clients) (*tokens, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tokens{requests: requests, authenticators: append(authenticators, providers...)}, nil
+	return append(authenticators, providers...), nil
 }
 
-func newTokenRequests(b start.Base, clients *clients) (*token.Requests, error) {
+// newTokenRequests returns what issues the tokens of service accounts.
+func newTokenRequests(b start.Base) (*token.Requests, error) {
 	issuer, err := newIssuer(b)
 	if err != nil {
 		return nil, err
 	}
-	core := clients.informers.Core().V1()
+	core := b.Clients.Informers.Core().V1()
 	objects := token.Objects{
-		ServiceAccounts: core.ServiceAccounts().Lister(), Pods: core.Pods().Lister(), Client: clients.kube.CoreV1(),
+		ServiceAccounts: core.ServiceAccounts().Lister(), Pods: core.Pods().Lister(), Client: b.Clients.Typed.CoreV1(),
 	}
 	return &token.Requests{
 		Issuer: issuer, Objects: objects, Audiences: b.Config.ServiceAccounts.Audiences, MaxLife: b.Config.MaxTokenLife,
@@ -83,22 +73,13 @@ func applyAuthentication(b start.Base, in access.Authentication) error {
 	return nil
 }
 
-// serveIssuer publishes the documents with which other services verify the tokens of
-// service accounts. A client needs a role to read them.
-func serveIssuer(server *genericapiserver.GenericAPIServer, tokens *tokens, b start.Base) error {
-	url := b.Config.ServiceAccounts.KeysURL
-	if url == "" {
-		url = b.URL() + token.KeysPath
-	}
-	configuration, err := tokens.requests.Issuer.Configuration(url)
-	if err != nil {
-		return fmt.Errorf("service-account issuer: %w", err)
-	}
-	keys, err := tokens.requests.Issuer.Keys()
-	if err != nil {
-		return fmt.Errorf("service-account issuer: %w", err)
-	}
-	server.Handler.NonGoRestfulMux.Handle(token.ConfigurationPath, configuration)
-	server.Handler.NonGoRestfulMux.Handle(token.KeysPath, keys)
-	return nil
+// withStack makes room on the stack of a goroutine that serves a request. The library starts one for each request that is not long-running,
+// and authentication is the first step in it that the server itself provides. A watch gets no room, because its goroutine would keep it.
+func withStack(inner authenticator.Request) authenticator.Request {
+	return authenticator.RequestFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
+		if info, ok := request.RequestInfoFrom(req.Context()); ok && info.Verb != "watch" {
+			stack.Grow(stack.Deep)
+		}
+		return inner.AuthenticateRequest(req)
+	})
 }

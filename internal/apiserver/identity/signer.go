@@ -1,11 +1,18 @@
-package apiserver
+package identity
 
 import (
 	"time"
 
 	"holdfast.dev/holdfast/internal/access"
+	"holdfast.dev/holdfast/internal/access/certificate"
 	"holdfast.dev/holdfast/internal/access/revocation"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 )
+
+// ClientSigner returns what signs the client certificates of CertificateSigningRequests.
+func (s Stage) ClientSigner(b start.Base) certificate.Authority {
+	return clientSigner{Authority: b.PKI.Authority(), maxLife: b.Config.MaxCertificateLife, revocations: s.revocations}
+}
 
 // clientSigner signs the client certificates of CertificateSigningRequests.
 type clientSigner struct {

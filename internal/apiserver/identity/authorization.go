@@ -1,4 +1,4 @@
-package apiserver
+package identity
 
 import (
 	"fmt"
@@ -8,25 +8,24 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	"k8s.io/apiserver/pkg/authorization/path"
 	"k8s.io/apiserver/pkg/authorization/union"
-	genericapiserver "k8s.io/apiserver/pkg/server"
-	"k8s.io/client-go/informers"
 
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/access/node"
 	"holdfast.dev/holdfast/internal/access/rbac"
+	"holdfast.dev/holdfast/internal/apiserver/config"
+	"holdfast.dev/holdfast/internal/apiserver/console"
+	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 // applyAuthorization allows a request if it comes from an administrator, asks for health or for
 // one of the public paths, comes from a node and concerns that node, or if the roles allow it. The authorizers run
 // in this order.
-func applyAuthorization(
-	config *genericapiserver.Config, factory informers.SharedInformerFactory, nodes *node.Authorizer, public []string,
-) (*rbac.Authorizer, error) {
-	roles, err := rbac.New(factory.Rbac().V1())
+func applyAuthorization(b start.Base, nodes *node.Authorizer) (*rbac.Authorizer, error) {
+	roles, err := rbac.New(b.Clients.Informers.Rbac().V1())
 	if err != nil {
 		return nil, fmt.Errorf("authorization: %w", err)
 	}
-	paths, err := path.NewAuthorizer(append(access.HealthPaths(), public...))
+	paths, err := path.NewAuthorizer(append(access.HealthPaths(), publicPaths(b.Config)...))
 	if err != nil {
 		return nil, fmt.Errorf("authorization: %w", err)
 	}
@@ -41,7 +40,16 @@ func applyAuthorization(
 	if err != nil {
 		return nil, fmt.Errorf("authorization: %w", err)
 	}
-	config.Authorization.Authorizer = all
-	config.RuleResolver = union.NewRuleResolvers(nodes, roles)
+	b.Generic.Authorization.Authorizer = all
+	b.Generic.RuleResolver = union.NewRuleResolvers(nodes, roles)
 	return roles, nil
+}
+
+// publicPaths returns the paths that clients without a credential may read, beside the health
+// checks: the files of the console, which contain no data.
+func publicPaths(config config.Server) []string {
+	if !config.Console {
+		return nil
+	}
+	return console.Paths()
 }

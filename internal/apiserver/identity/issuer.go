@@ -1,9 +1,10 @@
-package apiserver
+package identity
 
 import (
 	"crypto"
 	"fmt"
 
+	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/util/keyutil"
 
 	"holdfast.dev/holdfast/internal/access/token"
@@ -49,4 +50,24 @@ func signingKey(b start.Base) (crypto.Signer, error) {
 		return nil, fmt.Errorf("%s: the key cannot sign", file)
 	}
 	return key, nil
+}
+
+// ServeIssuer publishes the documents with which other services verify the tokens of
+// service accounts. A client needs a role to read them.
+func (s Stage) ServeIssuer(b start.Base, server *genericapiserver.GenericAPIServer) error {
+	url := b.Config.ServiceAccounts.KeysURL
+	if url == "" {
+		url = b.URL() + token.KeysPath
+	}
+	configuration, err := s.TokenRequests.Issuer.Configuration(url)
+	if err != nil {
+		return fmt.Errorf("service-account issuer: %w", err)
+	}
+	keys, err := s.TokenRequests.Issuer.Keys()
+	if err != nil {
+		return fmt.Errorf("service-account issuer: %w", err)
+	}
+	server.Handler.NonGoRestfulMux.Handle(token.ConfigurationPath, configuration)
+	server.Handler.NonGoRestfulMux.Handle(token.KeysPath, keys)
+	return nil
 }
