@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"holdfast.dev/holdfast/internal/apiserver/identity"
+	"holdfast.dev/holdfast/internal/apiserver/plugins"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
@@ -23,15 +24,15 @@ func build(ctx context.Context, b start.Base) (resourcesStage, error) {
 	if err != nil {
 		return resourcesStage{}, err
 	}
-	owned, err := applyAdmission(b, identity)
+	admission, err := plugins.Apply(b, identity)
 	if err != nil {
 		return resourcesStage{}, err
 	}
-	served, err := serveResources(b, stored, identity, owned)
+	served, err := serveResources(b, stored, identity, admission)
 	if err != nil {
 		return resourcesStage{}, err
 	}
-	if err := addHooks(b, identity, owned, served); err != nil {
+	if err := addHooks(b, identity, admission, served); err != nil {
 		served.server.Destroy()
 		return resourcesStage{}, err
 	}

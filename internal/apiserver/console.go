@@ -10,6 +10,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/console"
 	"holdfast.dev/holdfast/internal/apiserver/custom"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
+	"holdfast.dev/holdfast/internal/apiserver/plugins"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
@@ -26,8 +27,8 @@ func applyConsole(b start.Base) {
 }
 
 // consoleSources returns what the server knows about objects.
-func consoleSources(b start.Base, identity identity.Stage, owned ownershipStage, resources *custom.Server) console.Sources {
-	sources := console.Sources{Scheme: b.Scheme, Ownership: owned.checker, Custom: resources}
+func consoleSources(b start.Base, identity identity.Stage, admission plugins.Stage, resources *custom.Server) console.Sources {
+	sources := console.Sources{Scheme: b.Scheme, Ownership: admission.Ownership, Custom: resources}
 	if !b.Config.WithoutOperators {
 		sources.Packages = &console.Packages{
 			Version: instance.LiveVersions(b.Clients.Dynamic), Rights: identity.Authorizer,

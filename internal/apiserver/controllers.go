@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"holdfast.dev/holdfast/internal/apiserver/plugins"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/lifecycle"
 )
@@ -40,7 +41,7 @@ func addControllers(b start.Base, served resourcesStage, bootstrapped <-chan str
 			Client: b.Generic.LoopbackClientConfig, Identity: name, RootCA: authorities,
 			Stored: served.stored, InProcess: served.source, StorageVersion: served.storageVersion,
 			RunWhileLeading: led, Controllers: b.Config.Controllers,
-			ProtectVolumes: !slices.Contains(b.Config.DisableAdmission, volumeProtection),
+			ProtectVolumes: !slices.Contains(b.Config.DisableAdmission, plugins.VolumeProtection),
 		}
 		if err := lifecycle.Run(ctx, config); err != nil {
 			klog.ErrorS(err, "controllers ended")

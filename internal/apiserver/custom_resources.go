@@ -13,6 +13,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/aggregation"
 	"holdfast.dev/holdfast/internal/apiserver/custom"
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
+	"holdfast.dev/holdfast/internal/apiserver/plugins"
 	"holdfast.dev/holdfast/internal/apiserver/subresource"
 )
 
@@ -35,8 +36,8 @@ func (i installer) newCustomResources(
 		RESTOptions:        i.Generic.RESTOptionsGetter,
 		Admission:          i.Generic.AdmissionControl,
 		Authorizer:         i.Generic.Authorization.Authorizer,
-		Services:           serviceResolver{},
-		WebhookAuth:        webhookAuthentication,
+		Services:           plugins.ServiceResolver{},
+		WebhookAuth:        plugins.WebhookAuthentication,
 		Models:             models,
 		Groups:             i.server.DiscoveryGroupManager,
 		Aggregated:         i.server.AggregatedDiscoveryGroupManager,
@@ -55,7 +56,7 @@ func (i installer) newCustomResources(
 
 // serveCustomResources serves custom resources on every path below /apis that no
 // built-in kind has. It closes read when the stored definitions are served.
-func (i installer) serveCustomResources(resources *custom.Server, documents *openAPIDocuments, read chan struct{}) (published, error) {
+func (i installer) serveCustomResources(resources *custom.Server, documents *plugins.Documents, read chan struct{}) (published, error) {
 	i.server.RegisterDestroyFunc(resources.Destroy)
 	schemas := publishOpenAPI(i.server, i.Generic)
 	resources.Publish(schemas, schemas.static)
@@ -66,7 +67,7 @@ func (i installer) serveCustomResources(resources *custom.Server, documents *ope
 		return published{}, err
 	}
 	return schemas, i.hooks.OnStart("follow-definitions", func(hook genericapiserver.PostStartHookContext) error {
-		documents.custom.Store(resources)
+		documents.AddCustom(resources)
 		if err := resources.Start(hook); err != nil {
 			return err
 		}

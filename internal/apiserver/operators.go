@@ -8,9 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -21,28 +19,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/api"
-	"holdfast.dev/holdfast/internal/admission/instance"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
-	"holdfast.dev/holdfast/internal/apiserver/disclosure"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/operator/authorship"
 	"holdfast.dev/holdfast/internal/operator/controller"
 )
-
-// newOperatorAdmission returns the plugin with the rules of operator packages.
-func newOperatorAdmission(clients *start.Clients, shared identity.Operators) admission.Interface {
-	return instance.NewPlugin(instance.Config{
-		Versions: instance.LiveVersions(clients.Dynamic), Keys: shared.Keys, Deletions: shared.Deletions,
-		MayGet: instance.ReviewedVersions(shared.Reviews),
-		Discloses: func(ctx context.Context, _ authorship.User, _ types.NamespacedName) bool {
-			return disclosure.Allowed(ctx)
-		},
-		Instances: instance.LiveInstances(clients.Dynamic, clients.Typed.CoreV1().Namespaces()),
-		MayRead:   instance.ReviewedReaders(shared.Reviews),
-	})
-}
 
 // addOperatorKinds creates the definitions of the kinds of operator packages, and closes
 // served when the server serves them. Every server does it when it starts, and writes only

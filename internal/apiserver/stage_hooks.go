@@ -5,12 +5,13 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
+	"holdfast.dev/holdfast/internal/apiserver/plugins"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 // addHooks is the last stage: it registers what runs once the server listens, and
 // before it shuts down. The server is ready when all start hooks have returned.
-func addHooks(b start.Base, identity identity.Stage, owned ownershipStage, served resourcesStage) error {
+func addHooks(b start.Base, identity identity.Stage, admission plugins.Stage, served resourcesStage) error {
 	h, loopback := served.hooks, b.Generic.LoopbackClientConfig
 	// The hooks start the informers.
 	b.Clients.ReadFrom(served.source)
@@ -26,10 +27,10 @@ func addHooks(b start.Base, identity identity.Stage, owned ownershipStage, serve
 	if err := identity.FollowRevocations(b, h); err != nil {
 		return err
 	}
-	if err := rememberCommands(h, owned, fieldownership.LookupAt(b.Clients.HTTP, loopback.Host)); err != nil {
+	if err := admission.RememberCommands(h, fieldownership.LookupAt(b.Clients.HTTP, loopback.Host)); err != nil {
 		return err
 	}
-	led := []func(context.Context){func(ctx context.Context) { runPolicyStatus(ctx, b.Clients, owned.documents) }}
+	led := []func(context.Context){func(ctx context.Context) { admission.RunPolicyStatus(ctx, b.Clients) }}
 	// Controllers of operator packages, if this server runs them.
 	if !b.Config.WithoutOperators {
 		// operatorKinds is closed when the kinds of operator packages are served.

@@ -11,6 +11,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
+	"holdfast.dev/holdfast/internal/apiserver/plugins"
 	"holdfast.dev/holdfast/internal/apiserver/routes"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
@@ -33,7 +34,7 @@ type resourcesStage struct {
 
 // serveResources is the stage that opens the registries and installs them. On an
 // error it leaves nothing open.
-func serveResources(b start.Base, stored storageStage, identity identity.Stage, owned ownershipStage) (_ resourcesStage, err error) {
+func serveResources(b start.Base, stored storageStage, identity identity.Stage, admission plugins.Stage) (_ resourcesStage, err error) {
 	server, err := b.Generic.Complete(b.Clients.Informers).New("holdfast", genericapiserver.NewEmptyDelegate())
 	if err != nil {
 		return resourcesStage{}, fmt.Errorf("build server: %w", err)
@@ -45,7 +46,7 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	}()
 	server.Handler.GoRestfulContainer.Router(routes.New())
 	i := installer{Base: b, server: server, hooks: start.NewHooks(server)}
-	store, status, err := definitions.Open(b.Scheme, b.Generic.RESTOptionsGetter, owned.checker)
+	store, status, err := definitions.Open(b.Scheme, b.Generic.RESTOptionsGetter, admission.Ownership)
 	if err != nil {
 		return resourcesStage{}, err
 	}
@@ -54,7 +55,7 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 		return resourcesStage{}, err
 	}
 	registries, err := builtin.Open(builtin.Config{
-		Scheme: b.Scheme, Options: b.Generic.RESTOptionsGetter, Ownership: owned.checker, Features: b.Config.Features,
+		Scheme: b.Scheme, Options: b.Generic.RESTOptionsGetter, Ownership: admission.Ownership, Features: b.Config.Features,
 		Selection: stored.selection, TokenRequests: identity.TokenRequests,
 		EventTTL: b.Config.Limits.EventTTL, Kubelets: kubelets, Authorizer: identity.Authorizer,
 	})
@@ -71,7 +72,7 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	if err != nil {
 		return resourcesStage{}, err
 	}
-	customResources, err := i.newCustomResources(store, status, owned.checker, registrar)
+	customResources, err := i.newCustomResources(store, status, admission.Ownership, registrar)
 	if err != nil {
 		return resourcesStage{}, err
 	}
@@ -95,9 +96,9 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	b.Metrics.MeasureStorage(b.Etcd)
 	b.Metrics.MustRegister(customResources.Collectors()...)
 	b.Metrics.Serve(server, b.Config.Profiling)
-	i.serveConsole(consoleSources(b, identity, owned, customResources))
+	i.serveConsole(consoleSources(b, identity, admission, customResources))
 	read := make(chan struct{})
-	schemas, err := i.serveCustomResources(customResources, owned.documents, read)
+	schemas, err := i.serveCustomResources(customResources, admission.Documents, read)
 	if err != nil {
 		return resourcesStage{}, err
 	}

@@ -1,4 +1,4 @@
-package apiserver
+package plugins
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 // document that a policy needs.
 type policyClient struct {
 	kubernetes.Interface
-	documents *openAPIDocuments
+	documents *Documents
 }
 
 // Discovery implements kubernetes.Interface.
@@ -33,7 +33,7 @@ func (c policyClient) Discovery() discovery.DiscoveryInterfaces {
 
 type policyDiscovery struct {
 	discovery.DiscoveryInterfaces
-	documents *openAPIDocuments
+	documents *Documents
 }
 
 // OpenAPIV3 implements discovery.DiscoveryInterface.
@@ -44,21 +44,24 @@ func (d policyDiscovery) OpenAPIV3WithContext(context.Context) openapi.ClientWit
 	return openapi.ToClientWithContext(d.documents)
 }
 
-// openAPIDocuments are the OpenAPI v3 documents that the server publishes, one for each
+// Documents are the OpenAPI v3 documents that the server publishes, one for each
 // group and version.
-type openAPIDocuments struct {
+type Documents struct {
 	client restclient.Interface
 	native []schema.GroupVersion
 	// custom is nil until the server serves custom resources.
 	custom atomic.Pointer[custom.Server]
 }
 
-func newOpenAPIDocuments(client restclient.Interface) *openAPIDocuments {
-	return &openAPIDocuments{client: client, native: native.NewPublishedScheme().PrioritizedVersionsAllGroups()}
+func newDocuments(client restclient.Interface) *Documents {
+	return &Documents{client: client, native: native.NewPublishedScheme().PrioritizedVersionsAllGroups()}
 }
 
+// AddCustom adds the documents of custom resources.
+func (d *Documents) AddCustom(resources *custom.Server) { d.custom.Store(resources) }
+
 // Paths implements openapi.Client.
-func (d *openAPIDocuments) Paths() (map[string]openapi.GroupVersion, error) {
+func (d *Documents) Paths() (map[string]openapi.GroupVersion, error) {
 	paths := make(map[string]openapi.GroupVersion, len(d.native))
 	for _, gv := range d.native {
 		path := "apis/" + gv.String()

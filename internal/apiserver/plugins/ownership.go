@@ -1,4 +1,4 @@
-package apiserver
+package plugins
 
 import (
 	"context"
@@ -19,34 +19,29 @@ import (
 // the records of imperative commands.
 var commandResource = schema.GroupResource{Group: "holdfast.dev", Resource: "commands"}
 
-// ownershipStage is the check of field ownership. All its fields except documents are nil if the check is
-// off.
-type ownershipStage struct {
-	checker *fieldownership.Checker
-	// documents has the schemas that admission policies are checked with.
-	documents *openAPIDocuments
-	// memory knows which command wrote which field.
+// commands are the records of the commands that wrote fields.
+type commands struct {
 	memory *fieldownership.Memory
-	// closeMemory closes the storage of memory.
-	closeMemory func()
+	// close closes the storage of memory.
+	close func()
 }
 
 // applyOwnership puts the check of field ownership around the handlers and around
-// admission.
-func applyOwnership(b start.Base) (ownershipStage, error) {
+// admission. It returns nil if the check is off.
+func applyOwnership(b start.Base) (*fieldownership.Checker, *commands, error) {
 	mode, err := judgement.ParseMode(b.Config.Ownership)
 	if err != nil || mode == judgement.Off {
-		return ownershipStage{}, err
+		return nil, nil, err
 	}
 	options, err := b.Generic.RESTOptionsGetter.GetRESTOptions(commandResource, &corev1.ConfigMap{})
 	if err != nil {
-		return ownershipStage{}, err
+		return nil, nil, err
 	}
 	records, destroy, err := b.Etcd.Storage(options.StorageConfig,
 		func() runtime.Object { return &corev1.ConfigMap{} },
 		func() runtime.Object { return &corev1.ConfigMapList{} }, fieldownership.Prefix)
 	if err != nil {
-		return ownershipStage{}, fmt.Errorf("open commands: %w", err)
+		return nil, nil, fmt.Errorf("open commands: %w", err)
 	}
 	memory := fieldownership.NewMemory(records)
 	checker := fieldownership.New(mode, memory)
@@ -56,17 +51,17 @@ func applyOwnership(b start.Base) (ownershipStage, error) {
 	b.Generic.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
 		return inner(checker.Filter(handler, limit), c)
 	}
-	return ownershipStage{checker: checker, memory: memory, closeMemory: destroy}, nil
+	return checker, &commands{memory: memory, close: destroy}, nil
 }
 
-// rememberCommands records which commands wrote which fields, while the server runs.
-func rememberCommands(h *start.Hooks, owned ownershipStage, lookup fieldownership.Lookup) error {
-	if owned.memory == nil {
+// RememberCommands records which commands wrote which fields, while the server runs.
+func (s Stage) RememberCommands(h *start.Hooks, lookup fieldownership.Lookup) error {
+	if s.commands == nil {
 		return nil
 	}
-	h.OnDestroy(owned.closeMemory)
+	h.OnDestroy(s.commands.close)
 	return h.WhileServing("remember-commands", func(ctx context.Context) {
-		go owned.memory.SweepUntil(ctx, lookup)
-		owned.memory.Run(ctx)
+		go s.commands.memory.SweepUntil(ctx, lookup)
+		s.commands.memory.Run(ctx)
 	})
 }

@@ -1,4 +1,4 @@
-package apiserver
+package plugins
 
 import (
 	"fmt"
@@ -13,23 +13,36 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
 	"holdfast.dev/holdfast/internal/apiserver/disclosure"
+	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
-// applyAdmission is the stage of admission, with the bound on nesting and the check of field
+// Stage is the result of Apply.
+type Stage struct {
+	// Ownership checks the ownership of fields, nil if the check is off.
+	Ownership *fieldownership.Checker
+	// Documents has the schemas that admission policies are checked with.
+	Documents *Documents
+	// commands are the recorded commands, nil if the check is off.
+	commands *commands
+}
+
+// Apply is the stage of admission, with the bound on nesting and the check of field
 // ownership around it.
-func applyAdmission(b start.Base, identity identity.Stage) (ownershipStage, error) {
-	documents := newOpenAPIDocuments(b.Clients.Discovery.RESTClient())
+func Apply(b start.Base, identity identity.Stage) (Stage, error) {
+	documents := newDocuments(b.Clients.Discovery.RESTClient())
 	if err := applyPlugins(b, identity, documents); err != nil {
-		return ownershipStage{}, err
+		return Stage{}, err
 	}
 	b.Generic.AdmissionControl = nestingAdmission{b.Generic.AdmissionControl}
 	applyDisclosure(b.Generic)
 	b.Metrics.CountRefusals(b.Generic)
-	owned, err := applyOwnership(b)
-	owned.documents = documents
-	return owned, err
+	checker, commands, err := applyOwnership(b)
+	if err != nil {
+		return Stage{}, err
+	}
+	return Stage{Ownership: checker, Documents: documents, commands: commands}, nil
 }
 
 // applyDisclosure puts the decision about values in messages around the handlers. It is
@@ -43,7 +56,7 @@ func applyDisclosure(config *genericapiserver.Config) {
 
 // applyPlugins fills in the chain of admission plugins: those of upstream's library and
 // those of newPlugins.
-func applyPlugins(b start.Base, identity identity.Stage, documents *openAPIDocuments) error {
+func applyPlugins(b start.Base, identity identity.Stage, documents *Documents) error {
 	config, clients := b.Generic, b.Clients
 	chain := options.NewAdmissionOptions()
 	chain.Decorators = append(admission.Decorators{withIdleWebhooks(clients)}, chain.Decorators...)
@@ -60,7 +73,7 @@ func applyPlugins(b start.Base, identity identity.Stage, documents *openAPIDocum
 	}
 	if err := chain.ApplyTo(config, clients.Informers, policyClient{clients.Typed, documents}, clients.Dynamic,
 		utilfeature.DefaultFeatureGate, config.EffectiveVersion,
-		webhookinit.NewPluginInitializer(webhookAuthentication, serviceResolver{})); err != nil {
+		webhookinit.NewPluginInitializer(WebhookAuthentication, ServiceResolver{})); err != nil {
 		return fmt.Errorf("admission: %w", err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package apiserver
+package plugins
 
 import (
 	"testing"
@@ -15,7 +15,7 @@ func TestWebhooksGetNoCredential(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resolver := webhookAuthentication(plain)
+	resolver := WebhookAuthentication(plain)
 	for name, config := range map[string]func() (*rest.Config, error){
 		"by Service":             func() (*rest.Config, error) { return resolver.ClientConfigForService("kubernetes", "default", 443) },
 		"by another Service":     func() (*rest.Config, error) { return resolver.ClientConfigForService("hook", "shop", 443) },

@@ -1,8 +1,10 @@
-package apiserver
+package plugins
 
 import (
+	"context"
 	"io"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
 	mutatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
@@ -23,13 +25,15 @@ import (
 	"holdfast.dev/holdfast/internal/admission/scheduling"
 	"holdfast.dev/holdfast/internal/admission/serviceaccount"
 	"holdfast.dev/holdfast/internal/admission/volume"
+	"holdfast.dev/holdfast/internal/apiserver/disclosure"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/start"
+	"holdfast.dev/holdfast/internal/operator/authorship"
 )
 
 const (
-	// volumeProtection is the plugin whose finalizers the controllers remove.
-	volumeProtection = "StorageObjectInUseProtection"
+	// VolumeProtection is the plugin whose finalizers the controllers remove.
+	VolumeProtection = "StorageObjectInUseProtection"
 	// certificateRequester is the plugin that records the requester of a certificate.
 	certificateRequester = "CertificateRequester"
 	// roleEscalation is the plugin that refuses a role or a binding with rights that its
@@ -50,7 +54,7 @@ var pluginOrder = []string{
 	"Priority",
 	"DefaultTolerationSeconds",
 	"DefaultStorageClass",
-	volumeProtection,
+	VolumeProtection,
 	"PersistentVolumeClaimResize",
 	"RuntimeClass",
 	certificateRequester,
@@ -137,7 +141,7 @@ func volumePlugins(c *start.Clients) constructors {
 			return defaultclass.NewIngress(c.Informers.Networking().V1().IngressClasses())
 		},
 		"PersistentVolumeClaimResize": func() admission.Interface { return volume.NewResize(classes(), c.Typed.StorageV1()) },
-		volumeProtection:              func() admission.Interface { return volume.NewProtection() },
+		VolumeProtection:              func() admission.Interface { return volume.NewProtection() },
 	}
 }
 
@@ -159,4 +163,17 @@ func accessPlugins(b start.Base, identity identity.Stage) constructors {
 		plugins[instance.Name] = func() admission.Interface { return newOperatorAdmission(b.Clients, identity.Operators) }
 	}
 	return plugins
+}
+
+// newOperatorAdmission returns the plugin with the rules of operator packages.
+func newOperatorAdmission(clients *start.Clients, shared identity.Operators) admission.Interface {
+	return instance.NewPlugin(instance.Config{
+		Versions: instance.LiveVersions(clients.Dynamic), Keys: shared.Keys, Deletions: shared.Deletions,
+		MayGet: instance.ReviewedVersions(shared.Reviews),
+		Discloses: func(ctx context.Context, _ authorship.User, _ types.NamespacedName) bool {
+			return disclosure.Allowed(ctx)
+		},
+		Instances: instance.LiveInstances(clients.Dynamic, clients.Typed.CoreV1().Namespaces()),
+		MayRead:   instance.ReviewedReaders(shared.Reviews),
+	})
 }

@@ -1,4 +1,4 @@
-package apiserver
+package plugins
 
 import (
 	"context"
@@ -33,11 +33,11 @@ type policyStatus struct {
 	discovery discovery.DiscoveryInterface
 }
 
-// runPolicyStatus writes the status of policies until ctx ends.
-func runPolicyStatus(ctx context.Context, c *start.Clients, documents *openAPIDocuments) {
+// RunPolicyStatus writes the status of policies until ctx ends.
+func (s Stage) RunPolicyStatus(ctx context.Context, c *start.Clients) {
 	policies := c.Informers.Admissionregistration().V1().ValidatingAdmissionPolicies()
 	status := policyStatus{
-		policies: policies.Lister(), client: c.Typed, discovery: policyClient{c.Typed, documents}.Discovery(),
+		policies: policies.Lister(), client: c.Typed, discovery: policyClient{c.Typed, s.Documents}.Discovery(),
 	}
 	loop := reconcile.New(reconcile.Config[string]{Reconcile: status.reconcile})
 	enqueue := func(obj any) {

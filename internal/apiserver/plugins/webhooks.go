@@ -1,4 +1,4 @@
-package apiserver
+package plugins
 
 import (
 	"fmt"
@@ -7,19 +7,19 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 )
 
-// webhookAuthentication adds no credential of this server to calls of admission and conversion
+// WebhookAuthentication adds no credential of this server to calls of admission and conversion
 // webhooks, so it returns its argument. Upstream sends the server's own credential to the Service
 // kubernetes.default.svc, under whatever address that name resolves to, so the author of a
 // webhook could read it.
-func webhookAuthentication(delegate webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
+func WebhookAuthentication(delegate webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
 	return delegate
 }
 
-// serviceResolver resolves the Service of a webhook to its DNS name, since the server
+// ServiceResolver resolves the Service of a webhook to its DNS name, since the server
 // runs no cluster network.
-type serviceResolver struct{}
+type ServiceResolver struct{}
 
 // ResolveEndpoint implements webhook.ServiceResolver.
-func (serviceResolver) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
+func (ServiceResolver) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
 	return &url.URL{Scheme: "https", Host: fmt.Sprintf("%s.%s.svc:%d", name, namespace, port)}, nil
 }
