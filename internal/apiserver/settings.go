@@ -25,6 +25,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/fairness"
+	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 	"holdfast.dev/holdfast/internal/apiserver/requestbody"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
@@ -128,7 +129,7 @@ func applyLimits(config *genericapiserver.Config, from Config) {
 	config.ShutdownWatchTerminationGracePeriod = watchDrain
 	config.ShutdownSendRetryAfter = true
 	// RequestTimeout does not apply to long-running requests.
-	config.LongRunningFunc = withLongBackups(filters.BasicLongRunningRequestCheck(
+	config.LongRunningFunc = maintenance.WithLongBackups(filters.BasicLongRunningRequestCheck(
 		sets.NewString("watch", "proxy"), sets.NewString("attach", "exec", "proxy", "log", "portforward")))
 }
 

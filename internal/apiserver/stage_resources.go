@@ -11,6 +11,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
+	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 	"holdfast.dev/holdfast/internal/apiserver/plugins"
 	"holdfast.dev/holdfast/internal/apiserver/routes"
 	"holdfast.dev/holdfast/internal/apiserver/start"
@@ -90,8 +91,7 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	if err := identity.ServeIssuer(b, server); err != nil {
 		return resourcesStage{}, err
 	}
-	serveBackup(b, server)
-	serveDiagnosis(b, server)
+	maintenance.Serve(b, server)
 	b.Metrics.CountAgents(stored.selection)
 	b.Metrics.MeasureStorage(b.Etcd)
 	b.Metrics.MustRegister(customResources.Collectors()...)

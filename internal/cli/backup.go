@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 	"holdfast.dev/holdfast/internal/backup"
 	"holdfast.dev/holdfast/internal/cli/arguments"
 )
@@ -75,7 +76,7 @@ type backupFlags struct {
 	kubeconfig string
 	// stopped is the configuration of a server that is stopped.
 	stopped apiserver.Config
-	options apiserver.BackupOptions
+	options maintenance.BackupOptions
 }
 
 func (b backupFlags) write(ctx context.Context, w io.Writer) error {
@@ -87,7 +88,7 @@ func (b backupFlags) write(ctx context.Context, w io.Writer) error {
 			return errors.New("--data-dir is for a server that is stopped, --kubeconfig for one that runs")
 		}
 		b.stopped.Version = version
-		return apiserver.Backup(ctx, b.stopped, b.options, w)
+		return maintenance.Backup(ctx, b.stopped, b.options, w)
 	}
 	if len(b.stopped.Etcd.Servers) > 0 || b.stopped.EncryptionConfig != "" {
 		return errors.New("the flags about etcd and encryption are for a server that is stopped: name its --data-dir too")
@@ -96,9 +97,9 @@ func (b backupFlags) write(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	request := client.CoreV1().RESTClient().Get().AbsPath(apiserver.BackupPath)
+	request := client.CoreV1().RESTClient().Get().AbsPath(maintenance.BackupPath)
 	if b.options.WithoutKeys {
-		request.Param(apiserver.WithoutKeysParameter, "true")
+		request.Param(maintenance.WithoutKeysParameter, "true")
 	}
 	stream, err := request.Stream(ctx)
 	if err != nil {

@@ -3,14 +3,14 @@ package cli
 import (
 	"testing"
 
-	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 	"holdfast.dev/holdfast/internal/backup"
 )
 
 // TestCheckWithoutKeys checks that a backup with keys is refused if it must have none.
 func TestCheckWithoutKeys(t *testing.T) {
 	t.Parallel()
-	without := backupFlags{options: apiserver.BackupOptions{WithoutKeys: true}}
+	without := backupFlags{options: maintenance.BackupOptions{WithoutKeys: true}}
 	for name, test := range map[string]struct {
 		info    backup.Info
 		refused bool

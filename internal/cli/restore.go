@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 	"holdfast.dev/holdfast/internal/backup"
 	"holdfast.dev/holdfast/internal/cli/arguments"
 )
@@ -65,7 +65,7 @@ func checkBackup(w io.Writer, file *os.File) error {
 }
 
 func restore(w io.Writer, file *os.File, dataDir string) error {
-	restored, err := apiserver.Restore(file, dataDir)
+	restored, err := maintenance.Restore(file, dataDir)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file.Name(), err)
 	}

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 	"holdfast.dev/holdfast/internal/node"
 )
 
@@ -29,7 +29,7 @@ func examineAgent(root string, now time.Time) (report, error) {
 		}
 	}
 	all := orGood("volumes", fmt.Sprintf("the files of %d volumes are what the agent wrote", len(volumes)), found)
-	all = append(all, disk(apiserver.DiskOf(root))...)
+	all = append(all, disk(maintenance.DiskOf(root))...)
 	all = append(all, running(root))
 	return append(all, credential(root, now)...), nil
 }
@@ -57,7 +57,7 @@ func credential(root string, now time.Time) []check {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	found := apiserver.CertificateOf(file)
+	found := maintenance.CertificateOf(file)
 	if found.Error != "" {
 		return []check{{"credential", failure, found.Error, "use the rights of the user of the agent, or create another one: holdfast kubeconfig --node NAME"}}
 	}

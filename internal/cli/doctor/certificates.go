@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 )
 
 const (
@@ -15,7 +15,7 @@ const (
 )
 
 // certificates judges the files of a server.
-func certificates(files []apiserver.Certificate, now time.Time) []check {
+func certificates(files []maintenance.Certificate, now time.Time) []check {
 	var found []check
 	for _, file := range files {
 		if file.Error != "" {
@@ -37,7 +37,7 @@ func certificates(files []apiserver.Certificate, now time.Time) []check {
 }
 
 // certificate judges how long a certificate is still valid. The caller adds the name of the check, and what to do next.
-func certificate(what string, c apiserver.Certificate, now time.Time) (check, bool) {
+func certificate(what string, c maintenance.Certificate, now time.Time) (check, bool) {
 	left, life := c.NotAfter.Sub(now), c.NotAfter.Sub(c.NotBefore)
 	switch {
 	case left <= 0:

@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
+	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 )
 
 // TestJudge checks the bounds of the checks that depend on time, space and figures.
@@ -25,16 +25,16 @@ func TestJudge(t *testing.T) {
 	second := now.Truncate(time.Second)
 	const day = 24 * time.Hour
 	ends := func(left time.Duration) []check {
-		return certificates([]apiserver.Certificate{{File: "ca.crt", NotAfter: now.Add(left)}}, now)
+		return certificates([]maintenance.Certificate{{File: "ca.crt", NotAfter: now.Add(left)}}, now)
 	}
 	short := func(left time.Duration) []check {
-		file := apiserver.Certificate{File: "a.crt", NotBefore: now.Add(left - day), NotAfter: now.Add(left)}
-		return certificates([]apiserver.Certificate{file}, now)
+		file := maintenance.Certificate{File: "a.crt", NotBefore: now.Add(left - day), NotAfter: now.Add(left)}
+		return certificates([]maintenance.Certificate{file}, now)
 	}
 	begins := func(left time.Duration) []check {
-		return certificates([]apiserver.Certificate{{File: "ca.crt", NotBefore: now.Add(left), NotAfter: now.Add(365 * day)}}, now)
+		return certificates([]maintenance.Certificate{{File: "ca.crt", NotBefore: now.Add(left), NotAfter: now.Add(365 * day)}}, now)
 	}
-	space := func(free, total uint64) []check { return disk(apiserver.Disk{FreeBytes: free, TotalBytes: total}) }
+	space := func(free, total uint64) []check { return disk(maintenance.Disk{FreeBytes: free, TotalBytes: total}) }
 	member := etcd.MemberStatus{HasLeader: true, SizeBytes: 1 << 20, QuotaBytes: 100 << 20}
 	with := func(change func(*etcd.MemberStatus)) []check {
 		changed := member
@@ -91,16 +91,16 @@ func TestJudge(t *testing.T) {
 		"certificate of a day":     {short(20 * time.Hour), []state{good}},
 		"a day is nearly over":     {short(3 * time.Hour), []state{warning}},
 		"certificate begins later": {begins(time.Hour), []state{failure}},
-		"certificate is damaged":   {certificates([]apiserver.Certificate{{Error: "x"}}, now), []state{failure}},
+		"certificate is damaged":   {certificates([]maintenance.Certificate{{Error: "x"}}, now), []state{failure}},
 		"disk with space":          {space(50<<30, 100<<30), []state{good}},
 		"large disk, 11 GiB left":  {space(11<<30, 1000<<30), []state{good}},
 		"small disk, half of it":   {space(1<<20, 2<<20), []state{good}},
 		"disk is nearly full":      {space(5<<30, 100<<30), []state{warning}},
 		"disk is full":             {space(0, 100<<30), []state{failure}},
-		"disk is slow":             {disk(apiserver.Disk{FreeBytes: 50 << 30, TotalBytes: 100 << 30, SyncSeconds: 0.2}), []state{warning}},
-		"disk hangs":               {disk(apiserver.Disk{TotalBytes: 1 << 20, FreeBytes: 1 << 20, SyncSeconds: 3, Hangs: true}), []state{failure}},
-		"disk is full and slow":    {disk(apiserver.Disk{TotalBytes: 100 << 30, SyncSeconds: 0.2}), []state{failure, warning}},
-		"disk is read-only":        {disk(apiserver.Disk{FreeBytes: 50 << 30, TotalBytes: 100 << 30, Error: "read-only"}), []state{failure}},
+		"disk is slow":             {disk(maintenance.Disk{FreeBytes: 50 << 30, TotalBytes: 100 << 30, SyncSeconds: 0.2}), []state{warning}},
+		"disk hangs":               {disk(maintenance.Disk{TotalBytes: 1 << 20, FreeBytes: 1 << 20, SyncSeconds: 3, Hangs: true}), []state{failure}},
+		"disk is full and slow":    {disk(maintenance.Disk{TotalBytes: 100 << 30, SyncSeconds: 0.2}), []state{failure, warning}},
+		"disk is read-only":        {disk(maintenance.Disk{FreeBytes: 50 << 30, TotalBytes: 100 << 30, Error: "read-only"}), []state{failure}},
 		"two members":              {with(func(*etcd.MemberStatus) {}), []state{good}},
 		"one member is away":       {with(func(m *etcd.MemberStatus) { *m = etcd.MemberStatus{Error: "away"} }), []state{failure}},
 		"one member has no leader": {with(func(m *etcd.MemberStatus) { m.HasLeader = false }), []state{failure}},

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 )
 
 const (
@@ -167,13 +167,13 @@ func (s *server) ownCertificate(context.Context) []check {
 }
 
 // validity returns when a certificate begins and ends.
-func validity(c *x509.Certificate) apiserver.Certificate {
-	return apiserver.Certificate{NotBefore: c.NotBefore, NotAfter: c.NotAfter}
+func validity(c *x509.Certificate) maintenance.Certificate {
+	return maintenance.Certificate{NotBefore: c.NotBefore, NotAfter: c.NotAfter}
 }
 
 // data asks the server about its certificates, disk and etcd.
 func (s *server) data(ctx context.Context) []check {
-	text, err := s.client.Discovery().RESTClient().Get().AbsPath(apiserver.DiagnosisPath).Do(ctx).Raw()
+	text, err := s.client.Discovery().RESTClient().Get().AbsPath(maintenance.DiagnosisPath).Do(ctx).Raw()
 	switch {
 	case apierrors.IsForbidden(err):
 		return []check{{"data", skipped, "only an administrator may see disk, etcd and certificates of the server", ""}}
@@ -182,7 +182,7 @@ func (s *server) data(ctx context.Context) []check {
 	case err != nil:
 		return []check{{"data", failure, err.Error(), "look at the log of the server"}}
 	}
-	var diagnosis apiserver.Diagnosis
+	var diagnosis maintenance.Diagnosis
 	if err := json.Unmarshal(text, &diagnosis); err != nil {
 		return []check{{"data", failure, err.Error(), "use this program in the version of the server"}}
 	}

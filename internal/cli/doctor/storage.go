@@ -9,6 +9,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
+	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
@@ -26,7 +27,7 @@ const (
 // examineStopped examines the data of a server that is stopped. Damaged data is a finding. Nothing can be
 // examined if there is no data, if a server uses it, or if etcd does not answer.
 func examineStopped(ctx context.Context, config apiserver.Config) (report, error) {
-	diagnosis, err := apiserver.Diagnose(ctx, config)
+	diagnosis, err := maintenance.Diagnose(ctx, config)
 	if err == nil {
 		r := report{{Name: "data", State: good, Message: config.DataDir + " can be opened"}}
 		return append(r, examineDiagnosis(diagnosis, time.Now())...), nil
@@ -47,7 +48,7 @@ func examineStopped(ctx context.Context, config apiserver.Config) (report, error
 }
 
 // examineDiagnosis examines what the server tells about its data.
-func examineDiagnosis(d apiserver.Diagnosis, now time.Time) []check {
+func examineDiagnosis(d maintenance.Diagnosis, now time.Time) []check {
 	var all []check
 	for _, part := range [][]check{certificates(d.Certificates, now), disk(d.Disk), database(d.Etcd)} {
 		all = append(all, part...)
@@ -55,7 +56,7 @@ func examineDiagnosis(d apiserver.Diagnosis, now time.Time) []check {
 	return all
 }
 
-func disk(d apiserver.Disk) []check {
+func disk(d maintenance.Disk) []check {
 	if d.Error != "" {
 		return []check{{
 			"disk", failure, fmt.Sprintf("%s cannot be written: %s", d.Path, d.Error),

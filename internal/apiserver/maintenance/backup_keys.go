@@ -1,4 +1,4 @@
-package apiserver
+package maintenance
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"holdfast.dev/holdfast/internal/apiserver/config"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/backup"
@@ -14,7 +15,7 @@ import (
 // newSource reads which keys the stored objects need and which the EncryptionConfiguration of a server has.
 // The configuration is the file as it is now, because that file goes into the backup: a running server may
 // have read other keys from it.
-func newSource(ctx context.Context, config Config, client *etcd.Client, options BackupOptions) (source, error) {
+func newSource(ctx context.Context, config config.Server, client *etcd.Client, options BackupOptions) (source, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	// This ends the encryption providers.
 	defer cancel()

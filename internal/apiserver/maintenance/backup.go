@@ -1,4 +1,4 @@
-package apiserver
+package maintenance
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/klog/v2"
 
+	"holdfast.dev/holdfast/internal/apiserver/config"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/backup"
 )
@@ -45,7 +46,7 @@ type BackupOptions struct {
 // Backup writes a backup of the server that has the data directory of the config. The server must not
 // be running. It returns an error if the EncryptionConfiguration of the config does not have every key that
 // objects are encrypted with, unless the options say that the backup has no keys.
-func Backup(ctx context.Context, config Config, options BackupOptions, to io.Writer) error {
+func Backup(ctx context.Context, config config.Server, options BackupOptions, to io.Writer) error {
 	stopped, err := start.OpenStopped(ctx, config)
 	if err != nil {
 		return err
@@ -107,6 +108,12 @@ func (s source) write(snapshot io.Reader, to io.Writer) error {
 	return w.Close()
 }
 
+// Serve serves backups and the diagnosis of a running server.
+func Serve(b start.Base, server *genericapiserver.GenericAPIServer) {
+	serveBackup(b, server)
+	serveDiagnosis(b, server)
+}
+
 // serveBackup serves backups at BackupPath, one at a time.
 func serveBackup(b start.Base, server *genericapiserver.GenericAPIServer) {
 	var one sync.Mutex
@@ -149,8 +156,8 @@ func serveBackup(b start.Base, server *genericapiserver.GenericAPIServer) {
 	})
 }
 
-// withLongBackups adds requests for a backup to the long-running requests, which have no time limit.
-func withLongBackups(isLongRunning request.LongRunningRequestCheck) request.LongRunningRequestCheck {
+// WithLongBackups adds requests for a backup to the long-running requests, which have no time limit.
+func WithLongBackups(isLongRunning request.LongRunningRequestCheck) request.LongRunningRequestCheck {
 	return func(r *http.Request, info *request.RequestInfo) bool {
 		return !info.IsResourceRequest && info.Path == BackupPath || isLongRunning(r, info)
 	}

@@ -1,4 +1,4 @@
-package apiserver
+package maintenance
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
+	"holdfast.dev/holdfast/internal/apiserver/config"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 )
@@ -50,7 +51,7 @@ type Certificate struct {
 
 // Diagnose returns the diagnosis of the server with the data directory of the config. The server must not
 // be running.
-func Diagnose(ctx context.Context, config Config) (Diagnosis, error) {
+func Diagnose(ctx context.Context, config config.Server) (Diagnosis, error) {
 	stopped, err := start.OpenStopped(ctx, config)
 	if err != nil {
 		return Diagnosis{}, err
@@ -59,7 +60,7 @@ func Diagnose(ctx context.Context, config Config) (Diagnosis, error) {
 	return diagnose(ctx, config, stopped.Etcd), nil
 }
 
-func diagnose(ctx context.Context, config Config, client *etcd.Client) Diagnosis {
+func diagnose(ctx context.Context, config config.Server, client *etcd.Client) Diagnosis {
 	return Diagnosis{
 		Version: config.Version, Time: time.Now().UTC(), Disk: DiskOf(config.DataDir),
 		Certificates: certificatesIn(filepath.Join(config.DataDir, "pki")), Etcd: client.Members(ctx),

@@ -1,4 +1,4 @@
-package apiserver_test
+package maintenance_test
 
 import (
 	"bytes"
@@ -22,6 +22,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
+	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 )
 
@@ -36,7 +37,7 @@ resources:
 // download returns a backup of a running server.
 func download(t *testing.T, config *rest.Config) []byte {
 	t.Helper()
-	stream, err := kubernetes.NewForConfigOrDie(config).CoreV1().RESTClient().Get().AbsPath(apiserver.BackupPath).Stream(t.Context())
+	stream, err := kubernetes.NewForConfigOrDie(config).CoreV1().RESTClient().Get().AbsPath(maintenance.BackupPath).Stream(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func download(t *testing.T, config *rest.Config) []byte {
 func restored(t *testing.T, archive []byte) *servertest.Server {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "restored")
-	result, err := apiserver.Restore(bytes.NewReader(archive), dir)
+	result, err := maintenance.Restore(bytes.NewReader(archive), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +188,7 @@ func checkCredentials(t *testing.T, server *servertest.Server, jane *rest.Config
 		if err != nil || review.Status.UserInfo.Username != want {
 			t.Errorf("%s is %v: %v", want, review, err)
 		}
-		if err := client.CoreV1().RESTClient().Get().AbsPath(apiserver.BackupPath).Do(t.Context()).Error(); !apierrors.IsForbidden(err) {
+		if err := client.CoreV1().RESTClient().Get().AbsPath(maintenance.BackupPath).Do(t.Context()).Error(); !apierrors.IsForbidden(err) {
 			t.Errorf("a backup for %s: %v", want, err)
 		}
 	}
@@ -204,11 +205,11 @@ func TestBackupOfCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "restored")
-	if _, err := apiserver.Restore(bytes.NewReader(download(t, outside.Config(t))), dir); err != nil {
+	if _, err := maintenance.Restore(bytes.NewReader(download(t, outside.Config(t))), dir); err != nil {
 		t.Fatal(err)
 	}
 	var archive bytes.Buffer
-	if err := apiserver.Backup(t.Context(), apiserver.Config{DataDir: dir}, apiserver.BackupOptions{}, &archive); err != nil {
+	if err := maintenance.Backup(t.Context(), apiserver.Config{DataDir: dir}, maintenance.BackupOptions{}, &archive); err != nil {
 		t.Fatal(err)
 	}
 	got, err := restored(t, archive.Bytes()).Client(t).CoreV1().ConfigMaps("default").Get(t.Context(), "kept", metav1.GetOptions{})
@@ -228,14 +229,14 @@ func TestRefusedRestore(t *testing.T) {
 	archive := download(t, server.Config(t))
 	for name, length := range map[string]int{"half": len(archive) / 2, "without the last entry": len(archive) - 4096, "empty": 0} {
 		parent := t.TempDir()
-		if _, err := apiserver.Restore(bytes.NewReader(archive[:length]), filepath.Join(parent, "restored")); err == nil {
+		if _, err := maintenance.Restore(bytes.NewReader(archive[:length]), filepath.Join(parent, "restored")); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 		if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
 			t.Errorf("%s: left behind: %v, %v", name, left, err)
 		}
 	}
-	err := server.Client(t).CoreV1().RESTClient().Post().AbsPath(apiserver.BackupPath).Do(t.Context()).Error()
+	err := server.Client(t).CoreV1().RESTClient().Post().AbsPath(maintenance.BackupPath).Do(t.Context()).Error()
 	if !apierrors.IsMethodNotSupported(err) {
 		t.Errorf("POST: %v", err)
 	}
@@ -243,7 +244,7 @@ func TestRefusedRestore(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(used, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := apiserver.Restore(bytes.NewReader(archive), used); err == nil {
+	if _, err := maintenance.Restore(bytes.NewReader(archive), used); err == nil {
 		t.Error("a directory with files: no error")
 	}
 }

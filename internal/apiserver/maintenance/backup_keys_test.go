@@ -1,4 +1,4 @@
-package apiserver_test
+package maintenance_test
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
+	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/backup"
 )
@@ -120,7 +121,7 @@ func TestKeysOfBackup(t *testing.T) {
 			config := config
 			config.EncryptionConfig = test.file
 			var archive bytes.Buffer
-			err := apiserver.Backup(t.Context(), config, apiserver.BackupOptions{WithoutKeys: test.withoutKeys}, &archive)
+			err := maintenance.Backup(t.Context(), config, maintenance.BackupOptions{WithoutKeys: test.withoutKeys}, &archive)
 			if len(test.refused) > 0 {
 				for _, part := range test.refused {
 					if err == nil || !strings.Contains(err.Error(), part) {
@@ -166,16 +167,16 @@ func TestKeysOfRunningServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	get := client.CoreV1().RESTClient().Get
-	err = get().AbsPath(apiserver.BackupPath).Do(t.Context()).Error()
+	err = get().AbsPath(maintenance.BackupPath).Do(t.Context()).Error()
 	if err == nil || !strings.Contains(err.Error(), "stored objects are encrypted with the key secretbox/c (objects: 1), and "+file) {
 		t.Errorf("the file has another key: %v", err)
 	}
-	archive, err := get().AbsPath(apiserver.BackupPath).Param(apiserver.WithoutKeysParameter, "true").Do(t.Context()).Raw()
+	archive, err := get().AbsPath(maintenance.BackupPath).Param(maintenance.WithoutKeysParameter, "true").Do(t.Context()).Raw()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "restored")
-	restored, err := apiserver.Restore(bytes.NewReader(archive), dir)
+	restored, err := maintenance.Restore(bytes.NewReader(archive), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
