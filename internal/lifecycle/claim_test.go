@@ -59,7 +59,7 @@ func (c cluster) finalizers(t testing.TB, namespace, name string) []string {
 // controller leaves finalizers of others alone.
 func TestClaimInUse(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := startWithControllers(t)
 	const namespace = metav1.NamespaceDefault
 	claims, pods := c.CoreV1().PersistentVolumeClaims(namespace), c.CoreV1().Pods(namespace)
 	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
@@ -103,7 +103,7 @@ func TestClaimInUse(t *testing.T) {
 // A deleted volume keeps the finalizer while it is bound.
 func TestVolumeInUse(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := startWithControllers(t)
 	volumes := c.CoreV1().PersistentVolumes()
 	for name, phase := range map[string]corev1.PersistentVolumePhase{"bound": corev1.VolumeBound, "free": corev1.VolumeAvailable} {
 		created := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeSpec{
@@ -148,7 +148,7 @@ func TestClaimWithoutFinalizer(t *testing.T) {
 	for name, protect := range map[string]bool{"protect": true, "release only": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newClusterLedBy(t, "test")
+			c := startLedBy(t, "test")
 			claims := c.CoreV1().PersistentVolumeClaims(metav1.NamespaceDefault)
 			for _, name := range []string{"old", "deleted"} {
 				c.createClaim(t, metav1.NamespaceDefault, name)
@@ -160,7 +160,7 @@ func TestClaimWithoutFinalizer(t *testing.T) {
 			if err := claims.Delete(t.Context(), "deleted", metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			start(t, lifecycle.Config{Client: c.config, Identity: "test", ProtectVolumes: protect})
+			start(t, lifecycle.Config{Client: c.Config, Identity: "test", ProtectVolumes: protect})
 			waittest.Until(t, "the deleted claim is released", func() bool {
 				return slices.Equal(c.finalizers(t, metav1.NamespaceDefault, "deleted"), []string{"example.com/first"})
 			})

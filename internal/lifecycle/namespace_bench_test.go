@@ -8,13 +8,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // BenchmarkNamespaceDeletion measures the time from the delete request for a namespace with
 // ConfigMaps until the namespace is gone.
 func BenchmarkNamespaceDeletion(b *testing.B) {
-	c, _ := startServer(b, b.TempDir())
+	c := cluster{servertest.Start(b, apiserver.Config{}).Cluster(b)}
 	for _, size := range []int{0, 1, 1000} {
 		b.Run(fmt.Sprintf("configmaps=%d", size), func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {

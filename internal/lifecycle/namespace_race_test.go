@@ -16,7 +16,7 @@ import (
 // create objects in it, and that no object is left.
 func TestNamespaceDeletionDuringWrites(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := startWithControllers(t)
 	for round := range 3 {
 		name := fmt.Sprintf("shop-%d", round)
 		c.createNamespace(t, name)

@@ -99,7 +99,7 @@ func (c cluster) waitConditions(t testing.TB, name, want string) {
 
 func TestNamespaceWaitsForFinalizers(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := startWithControllers(t)
 	c.createNamespace(t, "shop")
 	c.createConfigMap(t, "shop", "plain")
 	c.createConfigMap(t, "shop", "held", "example.com/hold")
@@ -141,7 +141,7 @@ func TestNamespaceWaitsForFinalizers(t *testing.T) {
 // are gone.
 func TestNamespaceDeletesPodsFirst(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := startWithControllers(t)
 	c.createNode(t, "alive", time.Now())
 	c.createNamespace(t, "shop")
 	c.createConfigMap(t, "shop", "used")
@@ -166,7 +166,7 @@ func TestNamespaceDeletesPodsFirst(t *testing.T) {
 
 func TestNamespaceKeepsOtherFinalizers(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := startWithControllers(t)
 	ns := &corev1.Namespace{
 		ObjectMeta: metav1.ObjectMeta{Name: "shop"},
 		Spec:       corev1.NamespaceSpec{Finalizers: []corev1.FinalizerName{"example.com/mine"}},
@@ -196,10 +196,10 @@ func TestNamespaceKeepsOtherFinalizers(t *testing.T) {
 // discovery of an API group fails.
 func TestNamespaceWaitsForDiscovery(t *testing.T) {
 	t.Parallel()
-	c := newClusterLedBy(t, "test")
+	c := startLedBy(t, "test")
 	var failing atomic.Bool
 	failing.Store(true)
-	config := rest.CopyConfig(c.config)
+	config := rest.CopyConfig(c.Config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
 			if request.URL.Path == "/apis/batch/v1" && failing.Load() {

@@ -19,7 +19,7 @@ import (
 // the node is deleted later, and that a pod on another node and a pod without a node stay.
 func TestOrphansAreDeleted(t *testing.T) {
 	t.Parallel()
-	c := newClusterLedBy(t, "test")
+	c := startLedBy(t, "test")
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "orphans"}}
 	if _, err := c.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestOrphansAreDeleted(t *testing.T) {
 		c.createPod(t, "orphans", newPod(name, node, 30))
 	}
 	start(t, lifecycle.Config{
-		Client: c.config, Identity: "test", Controllers: lifecycle.Selection{lifecycle.PodsOfLostNodes}, OrphanQuarantine: time.Millisecond,
+		Client: c.Config, Identity: "test", Controllers: lifecycle.Selection{lifecycle.PodsOfLostNodes}, OrphanQuarantine: time.Millisecond,
 	})
 	gone := func(name string) {
 		t.Helper()

@@ -18,11 +18,11 @@ const (
 	rootCA     = "-----BEGIN CERTIFICATE-----\nours\n-----END CERTIFICATE-----\n"
 )
 
-// newClusterWithRootCA starts a server, and controllers with a CA certificate.
-func newClusterWithRootCA(t testing.TB) cluster {
+// startWithRootCA starts a server, and controllers with a CA certificate.
+func startWithRootCA(t testing.TB) cluster {
 	t.Helper()
-	c := newClusterLedBy(t, "test")
-	start(t, lifecycle.Config{Client: c.config, Identity: "test", RootCA: []byte(rootCA)})
+	c := startLedBy(t, "test")
+	start(t, lifecycle.Config{Client: c.Config, Identity: "test", RootCA: []byte(rootCA)})
 	return c
 }
 
@@ -51,7 +51,7 @@ func hasRootCA(found *corev1.ConfigMap) bool {
 
 func TestNamespacesGetAccountAndRootCA(t *testing.T) {
 	t.Parallel()
-	c := newClusterWithRootCA(t)
+	c := startWithRootCA(t)
 	c.createNamespace(t, "shop")
 	for _, namespace := range []string{"default", "kube-system", "kube-public", "kube-node-lease", "shop"} {
 		waittest.Until(t, "service account in "+namespace, func() bool { return c.hasAccount(t, namespace) })
@@ -66,7 +66,7 @@ func TestNamespacesGetAccountAndRootCA(t *testing.T) {
 // after it was deleted, without the changes of users.
 func TestDeletedAccountIsCreated(t *testing.T) {
 	t.Parallel()
-	c := newClusterWithRootCA(t)
+	c := startWithRootCA(t)
 	accounts := c.CoreV1().ServiceAccounts("default")
 	waittest.Until(t, "service account", func() bool { return c.hasAccount(t, "default") })
 	patch := []byte(`{"imagePullSecrets":[{"name":"mine"}]}`)
@@ -90,7 +90,7 @@ func TestDeletedAccountIsCreated(t *testing.T) {
 // TestRootCAIsCorrected checks that wrong data of the ConfigMap is corrected.
 func TestRootCAIsCorrected(t *testing.T) {
 	t.Parallel()
-	c := newClusterWithRootCA(t)
+	c := startWithRootCA(t)
 	// The names of the tests are names of namespaces, too.
 	tests := map[string]struct {
 		patch string
@@ -127,7 +127,7 @@ func TestRootCAIsCorrected(t *testing.T) {
 // namespace.
 func TestTerminatingNamespace(t *testing.T) {
 	t.Parallel()
-	c := newClusterWithRootCA(t)
+	c := startWithRootCA(t)
 	c.createNamespace(t, "shop")
 	waittest.Until(t, "account and root CA", func() bool { return c.hasAccount(t, "shop") && hasRootCA(c.rootCA(t, "shop")) })
 	c.createConfigMap(t, "shop", "held", "example.com/hold")
@@ -150,8 +150,8 @@ func TestTerminatingNamespace(t *testing.T) {
 // TestWithoutRootCA checks that without a CA certificate no ConfigMap is created.
 func TestWithoutRootCA(t *testing.T) {
 	t.Parallel()
-	c := newClusterLedBy(t, "test")
-	start(t, lifecycle.Config{Client: c.config, Identity: "test"})
+	c := startLedBy(t, "test")
+	start(t, lifecycle.Config{Client: c.Config, Identity: "test"})
 	c.createNamespace(t, "shop")
 	waittest.Until(t, "service account", func() bool { return c.hasAccount(t, "shop") })
 	if found := c.rootCA(t, "shop"); found.UID != "" {

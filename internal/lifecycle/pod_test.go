@@ -66,7 +66,7 @@ func (c cluster) createNodeLease(t testing.TB, node string, renewed time.Time) {
 // node does not. TestPodDeletionTime checks when they do it.
 func TestPodDeletionIsFinished(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := startWithControllers(t)
 	// The names of the tests are names of pods and nodes, too.
 	tests := map[string]func(t *testing.T, node string){
 		"no-node": func(*testing.T, string) {},
@@ -241,7 +241,7 @@ func countDeletions(client *fake.Clientset) int {
 // finalizers.
 func TestPodWaitsForFinalizers(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := startWithControllers(t)
 	pods := c.CoreV1().Pods(metav1.NamespaceDefault)
 	held := newPod("held", "missing", 1)
 	held.Finalizers = []string{"example.com/hold"}

@@ -20,7 +20,7 @@ import (
 // takes over when the leader stops.
 func TestOnlyLeaderRuns(t *testing.T) {
 	t.Parallel()
-	c := newClusterLedBy(t, "first")
+	c := startLedBy(t, "first")
 	first, firstRequests := c.countRequests()
 	stopFirst := start(t, lifecycle.Config{Client: first, Identity: "first"})
 	second, secondRequests := c.countRequests()
@@ -52,9 +52,9 @@ func TestOnlyLeaderRuns(t *testing.T) {
 
 func TestDeadLeaderIsReplaced(t *testing.T) {
 	t.Parallel()
-	c := newClusterLedBy(t, "other")
+	c := startLedBy(t, "other")
 	servertest.SetLeader(t, c, "dead", 8*time.Second)
-	start(t, lifecycle.Config{Client: c.config})
+	start(t, lifecycle.Config{Client: c.Config})
 	c.createNamespace(t, "shop")
 	c.deleteNamespace(t, "shop")
 	waittest.Until(t, "another leader removes the namespace", func() bool { return c.namespaceGone(t, "shop") })
@@ -82,8 +82,8 @@ func TestElectionConstants(t *testing.T) {
 // TestLeaderAfterLostLease checks that a process that lost the Lease becomes leader again.
 func TestLeaderAfterLostLease(t *testing.T) {
 	t.Parallel()
-	c := newClusterLedBy(t, "test")
-	start(t, lifecycle.Config{Client: c.config, Identity: "test"})
+	c := startLedBy(t, "test")
+	start(t, lifecycle.Config{Client: c.Config, Identity: "test"})
 	c.createNamespace(t, "one")
 	c.deleteNamespace(t, "one")
 	waittest.Until(t, "namespace gone", func() bool { return c.namespaceGone(t, "one") })
@@ -103,8 +103,8 @@ func TestLeaderAfterLostLease(t *testing.T) {
 // returns.
 func TestRunStopsGoroutines(t *testing.T) {
 	t.Parallel()
-	c := newClusterLedBy(t, "test")
-	config := rest.CopyConfig(c.config)
+	c := startLedBy(t, "test")
+	config := rest.CopyConfig(c.Config)
 	// A config with a proxy function does not share its connection with other clients.
 	config.Proxy = http.ProxyFromEnvironment
 

@@ -6,12 +6,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
@@ -20,45 +18,22 @@ import (
 	"holdfast.dev/holdfast/internal/lifecycle"
 )
 
-// cluster is the client of a server.
-type cluster struct {
-	*kubernetes.Clientset
-	config *rest.Config
-}
+// cluster holds the clients of a server.
+type cluster struct{ servertest.Cluster }
 
-// startServer starts a server with a data directory. The server runs until the test ends
-// or stop is called.
-func startServer(t testing.TB, dir string) (c cluster, stop func()) {
-	t.Helper()
-	server := servertest.Start(t, apiserver.Config{DataDir: dir})
-	stop = func() {
-		if err := server.Stop(); err != nil {
-			t.Errorf("server: %v", err)
-		}
-	}
-	config := server.Config(t)
-	return cluster{Clientset: kubernetes.NewForConfigOrDie(config), config: config}, stop
-}
-
-// newCluster starts a server, and the controllers a second time in the test process. One
+// startWithControllers starts a server, and the controllers a second time in the test process. One
 // of the two becomes the leader.
-func newCluster(t testing.TB) cluster {
+func startWithControllers(t testing.TB) cluster {
 	t.Helper()
-	c, _ := startServer(t, t.TempDir())
-	start(t, lifecycle.Config{Client: c.config})
+	c := cluster{servertest.Start(t, apiserver.Config{}).Cluster(t)}
+	start(t, lifecycle.Config{Client: c.Config})
 	return c
 }
 
-// newClusterLedBy starts a server. The controllers of the server do not run, because the
-// given identity holds their Lease for an hour.
-func newClusterLedBy(t testing.TB, holder string) cluster {
+// startLedBy starts a server. The controllers of the server do not run, because the given identity holds their Lease.
+func startLedBy(t testing.TB, holder string) cluster {
 	t.Helper()
-	dir := t.TempDir()
-	c, stop := startServer(t, dir)
-	servertest.SetLeader(t, c, holder, time.Hour)
-	stop()
-	c, _ = startServer(t, dir)
-	return c
+	return cluster{servertest.StartLedBy(t, holder, apiserver.Config{}).Cluster(t)}
 }
 
 // lease returns the spec of the Lease of the controllers. It is empty if there is no Lease.
@@ -120,7 +95,7 @@ func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 // countRequests returns a client config that counts requests, except those for Leases.
 func (c cluster) countRequests() (*rest.Config, *atomic.Int64) {
 	requests := &atomic.Int64{}
-	config := rest.CopyConfig(c.config)
+	config := rest.CopyConfig(c.Config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
 			if !strings.Contains(request.URL.Path, "/leases") {

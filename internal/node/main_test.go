@@ -92,10 +92,7 @@ func clusterOf(t testing.TB, server *servertest.Server) *cluster {
 	t.Helper()
 	id := shared.tests.Add(1)
 	c := &cluster{Server: server, admin: server.Client(t), namespace: fmt.Sprintf("test-%d", id), suffix: fmt.Sprintf("-%d", id)}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace}}
-	if _, err := c.admin.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	servertest.CreateNamespace(t, c.admin, c.namespace)
 	return c
 }
 

@@ -7,9 +7,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/tools/clientcmd"
+
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
 )
 
 // always are the objects of every revision of the release.
@@ -31,46 +31,39 @@ type state struct {
 
 // cluster reads the objects of a namespace.
 type cluster struct {
-	client    kubernetes.Interface
-	metadata  metadata.Interface
-	namespace string
+	servertest.Cluster
+	metadata metadata.Interface
 }
 
-func newCluster(t *testing.T, kubeconfig, namespace string) cluster {
+// read returns a cluster for the kubeconfig of a server.
+func read(t *testing.T, kubeconfig, namespace string) cluster {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
+	c := cluster{Cluster: servertest.NewCluster(servertest.Config(t, kubeconfig))}
+	c.Namespace = namespace
+	var err error
+	if c.metadata, err = metadata.NewForConfig(c.Config); err != nil {
 		t.Fatal(err)
 	}
-	config.QPS = -1
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := metadata.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cluster{client: client, metadata: objects, namespace: namespace}
+	return c
 }
 
 func (c cluster) state(t *testing.T) state {
 	t.Helper()
 	found := state{Objects: c.objects(t)}
 	get := metav1.GetOptions{}
-	configMap, err := c.client.CoreV1().ConfigMaps(c.namespace).Get(t.Context(), "shop", get)
+	configMap, err := c.CoreV1().ConfigMaps(c.Namespace).Get(t.Context(), "shop", get)
 	if there(t, err) {
 		found.Color = configMap.Data["color"]
 	}
-	hook, err := c.client.CoreV1().ConfigMaps(c.namespace).Get(t.Context(), "shop-before", get)
+	hook, err := c.CoreV1().ConfigMaps(c.Namespace).Get(t.Context(), "shop-before", get)
 	if there(t, err) {
 		found.Hook = hook.Data["revision"]
 	}
-	deployment, err := c.client.AppsV1().Deployments(c.namespace).Get(t.Context(), "shop", get)
+	deployment, err := c.AppsV1().Deployments(c.Namespace).Get(t.Context(), "shop", get)
 	if there(t, err) {
 		found.Replicas, found.Image = *deployment.Spec.Replicas, deployment.Spec.Template.Spec.Containers[0].Image
 	}
-	service, err := c.client.CoreV1().Services(c.namespace).Get(t.Context(), "shop", get)
+	service, err := c.CoreV1().Services(c.Namespace).Get(t.Context(), "shop", get)
 	if there(t, err) {
 		found.Port = service.Spec.Ports[0].Port
 	}
@@ -80,7 +73,7 @@ func (c cluster) state(t *testing.T) state {
 // objects lists the objects of the release, of every kind that can be listed.
 func (c cluster) objects(t *testing.T) []string {
 	t.Helper()
-	lists, err := c.client.Discovery().ServerPreferredNamespacedResources()
+	lists, err := c.Discovery().ServerPreferredNamespacedResources()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +84,7 @@ func (c cluster) objects(t *testing.T) []string {
 	}
 	for kind := range kinds {
 		ofRelease := metav1.ListOptions{LabelSelector: "app.kubernetes.io/instance=shop"}
-		list, err := c.metadata.Resource(kind).Namespace(c.namespace).List(t.Context(), ofRelease)
+		list, err := c.metadata.Resource(kind).Namespace(c.Namespace).List(t.Context(), ofRelease)
 		if err != nil {
 			t.Fatalf("list %s: %v", kind.Resource, err)
 		}
@@ -109,7 +102,7 @@ func (c cluster) objects(t *testing.T) []string {
 // releases lists the Secrets in which Helm stores releases.
 func (c cluster) releases(t *testing.T) []string {
 	t.Helper()
-	secrets, err := c.client.CoreV1().Secrets(c.namespace).List(t.Context(), metav1.ListOptions{
+	secrets, err := c.CoreV1().Secrets(c.Namespace).List(t.Context(), metav1.ListOptions{
 		LabelSelector: "owner=helm", FieldSelector: "type=helm.sh/release.v1",
 	})
 	if err != nil {

@@ -120,7 +120,7 @@ func TestRelease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, kubeconfig, name, test.serverSide)
-			cluster := newCluster(t, kubeconfig, name)
+			cluster := read(t, kubeconfig, name)
 			follow(t, s, cluster, test.method)
 		})
 	}

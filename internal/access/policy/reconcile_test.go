@@ -20,12 +20,6 @@ import (
 	"holdfast.dev/holdfast/internal/waittest"
 )
 
-// startServer starts a server, which stops when the test ends.
-func startServer(t *testing.T) kubernetes.Interface {
-	t.Helper()
-	return servertest.Start(t, apiserver.Config{}).Client(t)
-}
-
 // versions returns the resourceVersion of every ClusterRole and ClusterRoleBinding.
 func versions(t *testing.T, client kubernetes.Interface) map[string]string {
 	t.Helper()
@@ -48,7 +42,7 @@ func versions(t *testing.T, client kubernetes.Interface) map[string]string {
 }
 
 func TestReconcile(t *testing.T) {
-	client := startServer(t)
+	client := servertest.Start(t, apiserver.Config{}).Client(t)
 	var concurrent errgroup.Group
 	for range 2 {
 		concurrent.Go(func() error { return policy.Reconcile(t.Context(), client.RbacV1(), policy.Default()) })
@@ -71,7 +65,7 @@ func TestReconcile(t *testing.T) {
 // restores missing rules and subjects, keeps additional ones, and skips objects that
 // have automatic updates turned off.
 func TestReconcileChangedObjects(t *testing.T) {
-	client := startServer(t)
+	client := servertest.Start(t, apiserver.Config{}).Client(t)
 	reconcile(t, client)
 	extra := rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"widgets"}, Verbs: []string{"get"}}
 	change(t, client, "system:basic-user", func(role *rbacv1.ClusterRole) { role.Rules = []rbacv1.PolicyRule{extra} })

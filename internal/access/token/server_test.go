@@ -48,7 +48,7 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{client: startServer(t)}
+	f := &fixture{client: servertest.Start(t, apiserver.Config{}).Client(t)}
 	var err error
 	if f.issuer, err = token.NewIssuer(issuerName, newKey(t)); err != nil {
 		t.Fatal(err)
@@ -88,11 +88,6 @@ func must(t testing.TB) func(any, error) {
 			t.Fatal(err)
 		}
 	}
-}
-
-func startServer(t *testing.T) kubernetes.Interface {
-	t.Helper()
-	return servertest.Start(t, apiserver.Config{}).Client(t)
 }
 
 // request requests a token for a service account. The spec of the TokenRequest is

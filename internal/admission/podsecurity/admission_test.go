@@ -69,7 +69,8 @@ type cluster struct {
 	*warnings
 }
 
-func newCluster(config *rest.Config) cluster {
+// recording returns a client that records its warnings.
+func recording(config *rest.Config) cluster {
 	w := &warnings{}
 	config.WarningHandler = w
 	return cluster{kubernetes.NewForConfigOrDie(config), w}
@@ -105,7 +106,7 @@ func message(err error) string {
 }
 
 func TestPodSecurity(t *testing.T) {
-	c := newCluster(servertest.Start(t, apiserver.Config{}).Config(t))
+	c := recording(servertest.Start(t, apiserver.Config{}).Config(t))
 	t.Run("pods", func(t *testing.T) { testPods(t, c) })
 	t.Run("workloads", func(t *testing.T) { testWorkloads(t, c) })
 	t.Run("labels", func(t *testing.T) { testLabels(t, c) })
@@ -269,7 +270,7 @@ func TestAuditAnnotations(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := servertest.Start(t, apiserver.Config{Audit: config.Audit{PolicyFile: policy, LogPath: log}})
-	c := newCluster(server.Config(t))
+	c := recording(server.Config(t))
 	namespace := c.newNamespace(t, map[string]string{"enforce": "baseline", "audit": "restricted"})
 	if err := c.createPod(t, namespace, "p", plain); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/waittest"
 	"holdfast.dev/holdfast/internal/yamltest"
 )
@@ -86,7 +87,7 @@ func (h *hostile) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 func TestHostileServer(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := start(t, apiserver.Config{})
 	evil := startHostile(t)
 	c.expose(t, "evil", evil.address)
 	service := remoteService("evil.example", "evil", evil.ca)

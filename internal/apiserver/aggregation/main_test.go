@@ -29,12 +29,8 @@ type cluster struct {
 	services apiregistration.APIServiceInterface
 }
 
-func newCluster(t *testing.T) cluster {
-	t.Helper()
-	return newClusterWith(t, apiserver.Config{})
-}
-
-func newClusterWith(t *testing.T, settings apiserver.Config) cluster {
+// start starts a server with a configuration, and creates the namespace shop.
+func start(t *testing.T, settings apiserver.Config) cluster {
 	t.Helper()
 	server := servertest.Start(t, settings)
 	config := server.Config(t)
@@ -42,10 +38,7 @@ func newClusterWith(t *testing.T, settings apiserver.Config) cluster {
 		Server: server, config: config, kube: server.Client(t),
 		services: apiregistration.NewForConfigOrDie(config).APIServices(),
 	}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
-	if _, err := c.kube.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	servertest.CreateNamespace(t, c.kube, "shop")
 	return c
 }
 

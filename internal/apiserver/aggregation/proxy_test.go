@@ -35,7 +35,7 @@ const apple = "/apis/fruit.example/v1/namespaces/shop/fruits/apple"
 // The parts of this test share one server and one aggregated server.
 func TestAggregatedServer(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := start(t, apiserver.Config{})
 	fruits := startFruits(t, c.Kubeconfig())
 	c.expose(t, "fruits", fruits.address)
 	c.register(t, remoteService("fruit.example", "fruits", fruits.ca))
@@ -78,7 +78,7 @@ func TestGivenCertificate(t *testing.T) {
 	settings := apiserver.Config{ProxyClient: config.ProxyClient{CertFile: file("tls.crt", pair.Cert), KeyFile: file("tls.key", pair.Key)}}
 	settings.RequestHeader.ClientCAFile, settings.RequestHeader.AllowedNames = file("ca.crt", authority.CertPEM), []string{"our-proxy"}
 	settings.RequestHeader.UsernameHeaders = []string{"X-Remote-User"}
-	c := newClusterWith(t, settings)
+	c := start(t, settings)
 	waittest.Until(t, "the authority is published", func() bool {
 		trust, err := c.kube.CoreV1().ConfigMaps("kube-system").Get(t.Context(), "extension-apiserver-authentication", metav1.GetOptions{})
 		return err == nil && trust.Data["requestheader-client-ca-file"] == string(authority.CertPEM) &&

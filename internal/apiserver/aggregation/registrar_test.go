@@ -17,6 +17,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"holdfast.dev/holdfast/internal/access"
+	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/waittest"
 	"holdfast.dev/holdfast/internal/yamltest"
 )
@@ -24,7 +25,7 @@ import (
 // The parts of this test share one server, without a remote APIService.
 func TestLocalAPIServices(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := start(t, apiserver.Config{})
 	t.Run("built-in", c.testBuiltIn)
 	t.Run("groups", c.testGroups)
 	t.Run("definition", c.testDefinition)

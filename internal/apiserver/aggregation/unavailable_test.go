@@ -11,6 +11,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/utils/ptr"
 
+	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/waittest"
 	"holdfast.dev/holdfast/internal/yamltest"
 )
@@ -19,7 +20,7 @@ import (
 // stale in discovery. Other groups are not affected.
 func TestUnavailableServer(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := start(t, apiserver.Config{})
 	c.expose(t, "metrics", netAddress{})
 	c.register(t, remoteService("metrics.example", "metrics", []byte("x")))
 	c.register(t, remoteService("gone.example", "nowhere", []byte("x")))

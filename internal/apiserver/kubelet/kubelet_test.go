@@ -34,7 +34,8 @@ type cluster struct {
 	authority *access.Authority
 }
 
-func newCluster(t *testing.T) cluster {
+// startTrusting starts a server that trusts the kubelets of a new authority.
+func startTrusting(t *testing.T) cluster {
 	t.Helper()
 	authority, _, err := access.NewAuthority(time.Now())
 	if err != nil {
@@ -150,7 +151,7 @@ func get(t *testing.T, config *rest.Config, path string) string {
 // TestAddresses checks where the server connects to, and what clients read if it does not.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := startTrusting(t)
 	stranger, _, err := access.NewAuthority(time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +239,7 @@ func TestProxy(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = fmt.Fprintf(w, "%s %s %s", r.Method, r.URL, body)
 	}))
-	c := newCluster(t)
+	c := startTrusting(t)
 	c.addNode(t, "web", host, port)
 	meta := metav1.ObjectMeta{Name: "web"}
 	service := &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80}}}}
@@ -275,7 +276,7 @@ func TestProxy(t *testing.T) {
 // user needs the verb create as well.
 func TestRights(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := startTrusting(t)
 	c.addNode(t, "gone", "127.0.0.1", 1)
 	for name, verbs := range map[string][]string{"reader": {"get"}, "operator": {"get", "create"}} {
 		servertest.Grant(t, c.client, rbacv1.Role{

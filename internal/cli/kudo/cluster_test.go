@@ -10,14 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/apiserver"
@@ -28,45 +26,34 @@ import (
 
 // cluster is one namespace of a server, with clients for it.
 type cluster struct {
-	server                *servertest.Server
-	kubeconfig, namespace string
-	client                kubernetes.Interface
-	dynamic               dynamic.Interface
+	servertest.Cluster
+	server     *servertest.Server
+	kubeconfig string
 }
 
 // start starts a Holdfast server, which has operator packages built in.
 func start(t *testing.T) cluster {
 	t.Helper()
-	server := servertest.Start(t, apiserver.Config{})
-	return newCluster(t, server)
+	return clusterOf(t, servertest.Start(t, apiserver.Config{}))
 }
 
-// newCluster returns the namespace default of a server, for its administrator.
-func newCluster(t *testing.T, server *servertest.Server) cluster {
+// clusterOf returns the namespace default of a server, for its administrator.
+func clusterOf(t *testing.T, server *servertest.Server) cluster {
 	t.Helper()
-	return cluster{
-		server: server, kubeconfig: server.Kubeconfig(), namespace: metav1.NamespaceDefault,
-		client: server.Client(t), dynamic: dynamic.NewForConfigOrDie(server.Config(t)),
-	}
+	return cluster{Cluster: server.Cluster(t), server: server, kubeconfig: server.Kubeconfig()}
 }
 
 // enter creates a namespace in which pods can be created, and returns the cluster for it.
 func (c cluster) enter(t *testing.T, namespace string) cluster {
 	t.Helper()
-	_, err := c.client.CoreV1().Namespaces().Create(t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	servertest.AwaitAccount(t, c.client, namespace)
-	c.namespace = namespace
+	c.Namespace = servertest.CreateNamespace(t, c, namespace)
 	return c
 }
 
 // bindEdit binds a subject to the role edit in the namespace.
 func (c cluster) bindEdit(t *testing.T, subject rbacv1.Subject) {
 	t.Helper()
-	_, err := c.client.RbacV1().RoleBindings(c.namespace).Create(t.Context(), &rbacv1.RoleBinding{
+	_, err := c.RbacV1().RoleBindings(c.Namespace).Create(t.Context(), &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: subject.Name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
 		Subjects:   []rbacv1.Subject{subject},
@@ -78,7 +65,7 @@ func (c cluster) bindEdit(t *testing.T, subject rbacv1.Subject) {
 
 // resource returns a client for a resource of kudo.dev.
 func (c cluster) resource(resource string) dynamic.ResourceInterface {
-	return c.dynamic.Resource(api.GroupVersion.WithResource(resource)).Namespace(c.namespace)
+	return c.Dynamic.Resource(api.GroupVersion.WithResource(resource)).Namespace(c.Namespace)
 }
 
 // kudo runs a command and returns what it prints.
@@ -90,7 +77,7 @@ func (c cluster) kudo(ctx context.Context, args ...string) (string, error) {
 
 // run runs a command that prints to out.
 func (c cluster) run(ctx context.Context, out io.Writer, args ...string) error {
-	args = append([]string{"kudo"}, append(args, "--kubeconfig", c.kubeconfig, "--namespace", c.namespace)...)
+	args = append([]string{"kudo"}, append(args, "--kubeconfig", c.kubeconfig, "--namespace", c.Namespace)...)
 	return cli.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: out, Err: out}, args)
 }
 

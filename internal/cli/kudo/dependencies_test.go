@@ -97,7 +97,7 @@ func testBundled(t *testing.T, c cluster) {
 
 	c.must(t, "uninstall", "top", "--wait")
 	waittest.Until(t, "the dependency is gone", func() bool {
-		_, err := c.client.CoreV1().ConfigMaps(c.namespace).Get(t.Context(), "top-child", metav1.GetOptions{})
+		_, err := c.CoreV1().ConfigMaps(c.Namespace).Get(t.Context(), "top-child", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
 	// A failure of the bundled package is a failure of the whole package.
@@ -107,7 +107,7 @@ func testBundled(t *testing.T, c cluster) {
 
 func (c cluster) configMap(t *testing.T, name string) *corev1.ConfigMap {
 	t.Helper()
-	found, err := c.client.CoreV1().ConfigMaps(c.namespace).Get(t.Context(), name, metav1.GetOptions{})
+	found, err := c.CoreV1().ConfigMaps(c.Namespace).Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: all, tasks: [key, child]}]
 		"child/templates/a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Name }}'}, data: {size: '{{ .Params.SIZE }}'}}",
 	})
 	c.must(t, "install", root, "--instance", "top", "--wait")
-	if _, err := c.client.CoreV1().Pods(c.namespace).Create(t.Context(), &corev1.Pod{
+	if _, err := c.CoreV1().Pods(c.Namespace).Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "top-0", Labels: map[string]string{"kudo.dev/instance": "top"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "a"}}},
 	}, metav1.CreateOptions{}); err != nil {
@@ -37,7 +37,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: all, tasks: [key, child]}]
 	}
 	// The controller writes Events after what they tell.
 	waittest.Until(t, "an event about the instance", func() bool {
-		events, err := c.client.CoreV1().Events(c.namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=top"})
+		events, err := c.CoreV1().Events(c.Namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=top"})
 		return err == nil && len(events.Items) > 0
 	})
 	diag := filepath.Join(t.TempDir(), "diag")

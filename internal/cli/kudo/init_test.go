@@ -28,7 +28,7 @@ func testInitAgain(t *testing.T, s *stock) {
 	}
 	// The manager moves into the cluster, where it needs another certificate. The certificate
 	// authority stays the same.
-	secrets := s.client.CoreV1().Secrets("kudo-system")
+	secrets := s.CoreV1().Secrets("kudo-system")
 	before, err := secrets.Get(t.Context(), "kudo-webhook", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func testInitAgain(t *testing.T, s *stock) {
 	if !bytes.Equal(before.Data["ca.crt"], after.Data["ca.crt"]) || bytes.Equal(before.Data["tls.crt"], after.Data["tls.crt"]) {
 		t.Error("the authority changed, or the certificate did not")
 	}
-	configurations := s.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	configurations := s.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	hooks, err := configurations.Get(t.Context(), "kudo-webhook", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestInitBuiltIn(t *testing.T) {
 // wantNotInitialized fails the test if init has created its namespace.
 func (c cluster) wantNotInitialized(t *testing.T) {
 	t.Helper()
-	_, err := c.client.CoreV1().Namespaces().Get(t.Context(), "kudo-system", metav1.GetOptions{})
+	_, err := c.CoreV1().Namespaces().Get(t.Context(), "kudo-system", metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("namespace: %v", err)
 	}
@@ -122,13 +122,13 @@ func TestInitRefused(t *testing.T) {
 		}
 	}
 
-	c := newCluster(t, server)
+	c := clusterOf(t, server)
 	c.wantNotInitialized(t)
 	c.testInitFlags(t)
 
 	// KUDO on the same cluster would run each plan too.
 	labels := map[string]string{"app": "kudo"}
-	if _, err := c.client.AppsV1().StatefulSets("kudo-system").Create(t.Context(), &appsv1.StatefulSet{
+	if _, err := c.AppsV1().StatefulSets("kudo-system").Create(t.Context(), &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "kudo-controller-manager"},
 		Spec: appsv1.StatefulSetSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
@@ -169,7 +169,7 @@ func (c cluster) testInitFlags(t *testing.T) {
 	}
 	c.wantNotInitialized(t)
 	initialize("", "--upgrade", "--kudo-image", "holdfast:test")
-	deployed, err := c.client.AppsV1().Deployments("kudo-system").Get(t.Context(), "kudo-manager", metav1.GetOptions{})
+	deployed, err := c.AppsV1().Deployments("kudo-system").Get(t.Context(), "kudo-manager", metav1.GetOptions{})
 	if err != nil || deployed.Spec.Template.Spec.Containers[0].Image != "holdfast:test" {
 		t.Errorf("image %v, %v", deployed.Spec.Template.Spec.Containers, err)
 	}

@@ -173,7 +173,7 @@ func (k *kubelet) run(request *http.Request, to streams) {
 // deletion of pods, until the test ends.
 func (c cluster) keepReady(t *testing.T, node string) {
 	t.Helper()
-	pods := c.client.CoreV1().Pods(c.namespace)
+	pods := c.CoreV1().Pods(c.Namespace)
 	ctx := t.Context()
 	var running sync.WaitGroup
 	t.Cleanup(running.Wait)

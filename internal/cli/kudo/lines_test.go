@@ -48,13 +48,13 @@ func testKudoLines(t *testing.T, c cluster) {
 	contains("instance tok-instance is gone\n", "uninstall", "--instance", "tok-instance", "--wait", "--wait-time", "60")
 
 	made := c
-	made.namespace = "kudo-lines-made"
+	made.Namespace = "kudo-lines-made"
 	made.must(t, "install", folder(t, map[string]string{
 		"operator.yaml":        parent("spaced", "0.1.0") + "namespaceManifest: space.yaml\n",
 		"params.yaml":          "parameters: [{name: TEAM, default: blue}]",
 		"templates/space.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: any, labels: {team: '{{ .Params.TEAM }}'}}}",
 	}), "--create-namespace", "-p", "TEAM=red")
-	space, err := c.client.CoreV1().Namespaces().Get(t.Context(), made.namespace, metav1.GetOptions{})
+	space, err := c.CoreV1().Namespaces().Get(t.Context(), made.Namespace, metav1.GetOptions{})
 	if err != nil || space.Labels["team"] != "red" {
 		t.Errorf("the namespace has the labels %v, %v", space.Labels, err)
 	}

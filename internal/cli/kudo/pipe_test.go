@@ -37,15 +37,15 @@ func testPipe(t *testing.T, s *stock) {
 	write("settings.env", "# written by the init container\nHOST=db\nPORT=5432\n")
 
 	s.fails(t, "it cannot run, because the cluster has no nodes", "install", older, "--instance", "nowhere", "--wait")
-	s.must(t, "uninstall", "nowhere", "--wait", "--namespace", s.namespace)
-	if _, err := s.client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "pipes"}},
+	s.must(t, "uninstall", "nowhere", "--wait", "--namespace", s.Namespace)
+	if _, err := s.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "pipes"}},
 		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.keepReady(t, "pipes")
 
 	s.cluster.must(t, "install", older, "--wait")
-	certificate, err := s.client.CoreV1().Secrets(s.namespace).
+	certificate, err := s.CoreV1().Secrets(s.Namespace).
 		Get(t.Context(), "pipeinstance.deploy.main.collect.collect.cert", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func testPipe(t *testing.T, s *stock) {
 		t.Errorf("{{ .Pipes.cert }} is %q", got)
 	}
 	waittest.Until(t, "the pod is gone", func() bool {
-		pods, err := s.client.CoreV1().Pods(s.namespace).List(t.Context(), metav1.ListOptions{})
+		pods, err := s.CoreV1().Pods(s.Namespace).List(t.Context(), metav1.ListOptions{})
 		return err == nil && len(pods.Items) == 0
 	})
 
@@ -84,7 +84,7 @@ func testPipe(t *testing.T, s *stock) {
 	s.cluster.must(t, "rollback", "--instance", "pipe-instance", "--wait")
 	s.cluster.must(t, "uninstall", "--instance", "pipe-instance", "--wait")
 	waittest.Until(t, "the artifacts are gone", func() bool {
-		_, err := s.client.CoreV1().Secrets(s.namespace).Get(t.Context(), certificate.Name, metav1.GetOptions{})
+		_, err := s.CoreV1().Secrets(s.Namespace).Get(t.Context(), certificate.Name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
 }
@@ -122,8 +122,8 @@ func testPipeRefused(t *testing.T, s *stock) {
 		s.cluster.fails(t, test.want, "install", location, "--instance", name, "--wait")
 	}
 
-	servertest.Grant(t, s.client, rbacv1.Role{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "trudy"},
+	servertest.Grant(t, s.Interface, rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "trudy"},
 		Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{"kudo.dev"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 			{APIGroups: []string{""}, Resources: []string{"pods", "configmaps", "secrets"}, Verbs: []string{"*"}},
@@ -131,12 +131,12 @@ func testPipeRefused(t *testing.T, s *stock) {
 	})
 	config := s.server.As(t, "trudy")
 	waittest.Until(t, "the server knows the role of trudy", func() error {
-		_, err := kubernetes.NewForConfigOrDie(config).CoreV1().Pods(s.namespace).List(t.Context(), metav1.ListOptions{})
+		_, err := kubernetes.NewForConfigOrDie(config).CoreV1().Pods(s.Namespace).List(t.Context(), metav1.ListOptions{})
 		return err
 	})
 	s.behind(t, config, nil).fails(t, `user "trudy" cannot create resource "pods/exec" in namespace "pipe-refused"`,
 		"install", location, "--instance", "trudys", "--wait")
-	pods, err := s.client.CoreV1().Pods(s.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "kudo.dev/instance=trudys"})
+	pods, err := s.CoreV1().Pods(s.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "kudo.dev/instance=trudys"})
 	if err != nil || len(pods.Items) > 0 {
 		t.Errorf("pods of trudy: %d, %v", len(pods.Items), err)
 	}

@@ -31,7 +31,7 @@ spec:
 `); err != nil {
 		t.Fatal(err)
 	}
-	objects := s.client.CoreV1().ConfigMaps(s.namespace)
+	objects := s.CoreV1().ConfigMaps(s.Namespace)
 	for _, name := range []string{"by-dan", "by-admin"} {
 		if err := s.create(t, `{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: `+name+`},
   spec: {operatorVersion: {name: precious-0.1.0}}}`); err != nil {
@@ -51,12 +51,12 @@ spec:
 			t.Fatal(err)
 		}
 	}
-	servertest.Grant(t, s.client, rbacv1.Role{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "dan"},
+	servertest.Grant(t, s.Interface, rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "dan"},
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"kudo.dev"}, Resources: []string{"instances"}, Verbs: []string{"delete"}}},
 	})
 	dan := s.cluster
-	dan.dynamic = dynamic.NewForConfigOrDie(s.server.As(t, "dan"))
+	dan.Dynamic = dynamic.NewForConfigOrDie(s.server.As(t, "dan"))
 	dryRun := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
 	waittest.Until(t, "dan may delete instances", func() bool {
 		return dan.resource("instances").Delete(t.Context(), "by-admin", dryRun) == nil
@@ -94,12 +94,12 @@ func testStockVersionInUse(t *testing.T, s *stock) {
 	if err := s.resource("operatorversions").Delete(t.Context(), "tok-0.2.0", metav1.DeleteOptions{}); err != nil {
 		t.Errorf("of no instance: %v", err)
 	}
-	namespaces := s.client.CoreV1().Namespaces()
-	if err := namespaces.Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
+	namespaces := s.CoreV1().Namespaces()
+	if err := namespaces.Delete(t.Context(), s.Namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	waittest.Until(t, "the namespace is gone", func() bool {
-		_, err := namespaces.Get(t.Context(), s.namespace, metav1.GetOptions{})
+		_, err := namespaces.Get(t.Context(), s.Namespace, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
 }

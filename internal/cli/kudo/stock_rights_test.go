@@ -43,7 +43,7 @@ spec:
 	}
 	s.bindEdit(t, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "eve"})
 	eve := s.cluster
-	eve.dynamic = dynamic.NewForConfigOrDie(s.server.As(t, "eve"))
+	eve.Dynamic = dynamic.NewForConfigOrDie(s.server.As(t, "eve"))
 	waittest.Until(t, "eve may write instances", func() bool {
 		return eve.create(t, `{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: mine,
   annotations: {holdfast.dev/requested-by: '{"username":"root","groups":["system:masters"]}'}},
@@ -58,7 +58,7 @@ spec:
 		!strings.Contains(ready.Message, `"eve" cannot`) {
 		t.Errorf("the plan ended with %s: %s", ready.Reason, ready.Message)
 	}
-	if _, err := s.client.CoreV1().ConfigMaps(s.namespace).Get(t.Context(), "mine-settings", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := s.CoreV1().ConfigMaps(s.Namespace).Get(t.Context(), "mine-settings", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the other object: %v", err)
 	}
 	testAccountInstalls(t, s)
@@ -86,18 +86,18 @@ func testAccountInstalls(t *testing.T, s *stock) {
 	if err := s.create(t, tokVersions); err != nil {
 		t.Fatal(err)
 	}
-	s.bindEdit(t, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: s.namespace, Name: "default"})
+	s.bindEdit(t, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: s.Namespace, Name: "default"})
 	var token *authenticationv1.TokenRequest
 	waittest.Until(t, "a token of the account", func() error {
 		var err error
-		accounts := s.client.CoreV1().ServiceAccounts(s.namespace)
+		accounts := s.CoreV1().ServiceAccounts(s.Namespace)
 		token, err = accounts.CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 		return err
 	})
 	config := rest.AnonymousClientConfig(s.server.Config(t))
 	config.BearerToken = token.Status.Token
 	account := s.cluster
-	account.dynamic = dynamic.NewForConfigOrDie(config)
+	account.Dynamic = dynamic.NewForConfigOrDie(config)
 	waittest.Until(t, "the account may write instances", func() bool { return account.create(t, tokInstance) == nil })
 	record, err := s.records().Record(t.Context(), s.instance(t, "tok"))
 	if err != nil || record.Requester.UID == "" || len(record.Requester.Extra) == 0 {
@@ -110,14 +110,14 @@ func testAccountInstalls(t *testing.T, s *stock) {
 
 // records returns the keys of the manager.
 func (s *stock) records() *authorship.Keyring {
-	return authorship.NewKeyring(authorship.SecretKeys(s.client, "kudo-system", "kudo-records"))
+	return authorship.NewKeyring(authorship.SecretKeys(s.Interface, "kudo-system", "kudo-records"))
 }
 
 // testWithoutWebhooks checks what happens when the webhooks are deleted or limited to some
 // namespaces. Any client could then set the requester of an Instance, so the manager runs no
 // plan, and acts on no such requester later.
 func testWithoutWebhooks(t *testing.T, s *stock) {
-	all := s.client.AdmissionregistrationV1()
+	all := s.AdmissionregistrationV1()
 	for name, disable := range map[string]func() error{
 		"deleted": func() error {
 			return errors.Join(
@@ -174,7 +174,7 @@ func testForged(t *testing.T, s *stock, own stock) {
 		!strings.Contains(ready.Message, "it is not known which user requested the plan") {
 		t.Errorf("the plan ended with %s: %s", ready.Reason, ready.Message)
 	}
-	if _, err := s.client.CoreV1().ConfigMaps(own.namespace).Get(t.Context(), "forged", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := s.CoreV1().ConfigMaps(own.Namespace).Get(t.Context(), "forged", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("an object of its plan: %v", err)
 	}
 }

@@ -41,7 +41,7 @@ type stock struct {
 func startStock(t *testing.T) *stock {
 	t.Helper()
 	server := servertest.Start(t, apiserver.Config{WithoutOperators: true})
-	s := &stock{cluster: newCluster(t, server), kubelet: &kubelet{root: t.TempDir()}}
+	s := &stock{cluster: clusterOf(t, server), kubelet: &kubelet{root: t.TempDir()}}
 	s.kubelet.webSockets.Store(true)
 	// The manager needs its keys to start, and its address is only known after that. So init
 	// runs twice, first with an address that does not work.
@@ -66,7 +66,7 @@ func startStock(t *testing.T) *stock {
 // server learns of each configuration separately.
 func (s *stock) awaitWebhooks(t *testing.T) {
 	t.Helper()
-	resource := s.dynamic.Resource(api.GroupVersion.WithResource("instances")).Namespace("default")
+	resource := s.Dynamic.Resource(api.GroupVersion.WithResource("instances")).Namespace("default")
 	waittest.Until(t, "instances are judged", func() error {
 		object := yamltest.Object(t, tokInstance)
 		_, err := resource.Create(t.Context(), object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -145,7 +145,7 @@ func (s *stock) manage(t *testing.T) {
 // until the rights of the account are in force.
 func (s *stock) account(t *testing.T) string {
 	t.Helper()
-	accounts := s.client.CoreV1().ServiceAccounts("kudo-system")
+	accounts := s.CoreV1().ServiceAccounts("kudo-system")
 	token, err := accounts.CreateToken(t.Context(), managerAccount, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ const tokInstance = `{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {n
 // leader returns the holder of the Lease of the managers, "" if there is none.
 func (s *stock) leader(t *testing.T) string {
 	t.Helper()
-	lease, err := s.client.CoordinationV1().Leases("kudo-system").Get(t.Context(), "kudo-manager", metav1.GetOptions{})
+	lease, err := s.CoordinationV1().Leases("kudo-system").Get(t.Context(), "kudo-manager", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func testWithoutManager(t *testing.T, s *stock) {
 		t.Errorf("%s still leads", leader)
 	}
 	c := s.cluster
-	c.namespace = "plain"
+	c.Namespace = "plain"
 	err := c.patch(t.Context(), "tok", `{"metadata":{"labels":{"a":"b"}}}`)
 	if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), `failed calling webhook "instances.kudo.dev"`) {
 		t.Errorf("a write without a manager: %v", err)

@@ -29,7 +29,7 @@ func testPlainWrites(t *testing.T, s *stock) {
 	if diff := cmp.Diff(map[string]string{"TOKENS": "256"}, s.instance(t, "tok").Spec.Parameters); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
-	config, err := s.client.CoreV1().ConfigMaps(s.namespace).Get(t.Context(), "tok", metav1.GetOptions{})
+	config, err := s.CoreV1().ConfigMaps(s.Namespace).Get(t.Context(), "tok", metav1.GetOptions{})
 	if err != nil || config.Data["tokens"] != "256" {
 		t.Errorf("rendered %v, %v", config.Data, err)
 	}
@@ -126,13 +126,13 @@ func testMutatingPolicy(t *testing.T, s *stock) {
 		}
 	}
 	s.awaitPlans(t)
-	policies := s.client.AdmissionregistrationV1()
+	policies := s.AdmissionregistrationV1()
 	name := metav1.ObjectMeta{Name: "change-tokens"}
 	if _, err := policies.MutatingAdmissionPolicies().Create(t.Context(), &admissionregistrationv1.MutatingAdmissionPolicy{
 		ObjectMeta: name,
 		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
 			MatchConstraints: &admissionregistrationv1.MatchResources{
-				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": s.namespace}},
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": s.Namespace}},
 				ResourceRules:     updatesOfInstances,
 			},
 			ReinvocationPolicy: admissionregistrationv1.IfNeededReinvocationPolicy,

@@ -41,8 +41,8 @@ func testLeftovers(t *testing.T, c cluster) {
 // testDefinitionLeft checks that uninstall deletes no definition that has objects.
 func testDefinitionLeft(t *testing.T, c cluster) {
 	location := publicPackage(t, "definitions", "0.1.0")
-	databases := c.dynamic.Resource(schema.GroupVersionResource{Group: "public.example.com", Version: "v1", Resource: "databases"}).
-		Namespace(c.namespace)
+	databases := c.Dynamic.Resource(schema.GroupVersionResource{Group: "public.example.com", Version: "v1", Resource: "databases"}).
+		Namespace(c.Namespace)
 	uninstall := func(definition string) {
 		t.Helper()
 		c.must(t, "install", location, "--wait")

@@ -49,7 +49,7 @@ func testTakeOver(t *testing.T, c cluster) {
 		_, err := eve.kudo(t.Context(), "update", "tok", "-p", "SIZE=9", "--wait")
 		return err
 	})
-	if err := c.client.RbacV1().RoleBindings(c.namespace).Delete(t.Context(), "eve", metav1.DeleteOptions{}); err != nil {
+	if err := c.RbacV1().RoleBindings(c.Namespace).Delete(t.Context(), "eve", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	waittest.Until(t, "eve may not read", func() bool {

@@ -157,12 +157,12 @@ var updatesOfInstances = []admissionregistrationv1.NamedRuleWithOperations{{
 // deny creates a policy that refuses every change of version and parameters of an Instance.
 func (c cluster) deny(t *testing.T) {
 	t.Helper()
-	policies := c.client.AdmissionregistrationV1()
+	policies := c.AdmissionregistrationV1()
 	_, err := policies.ValidatingAdmissionPolicies().Create(t.Context(), &admissionregistrationv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: "sunday"},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
 			MatchConstraints: &admissionregistrationv1.MatchResources{
-				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": c.namespace}},
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": c.Namespace}},
 				ResourceRules:     updatesOfInstances,
 			},
 			Validations: []admissionregistrationv1.Validation{{

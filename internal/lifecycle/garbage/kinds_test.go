@@ -93,10 +93,10 @@ func TestKindsThatComeAndGo(t *testing.T) {
 // kind of their owner was removed before they could be deleted.
 func TestKindRemovedBeforeItsDependents(t *testing.T) {
 	t.Parallel()
-	c := newClusterWithoutControllers(t)
+	c := startWithoutControllers(t)
 	var released atomic.Bool
 	var held, discoveries atomic.Int64
-	config := rest.CopyConfig(c.config)
+	config := rest.CopyConfig(c.Config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
 			if !released.Load() && request.Method == http.MethodDelete && strings.HasSuffix(request.URL.Path, "/configmaps/part") {
@@ -132,14 +132,14 @@ func TestKindRemovedBeforeItsDependents(t *testing.T) {
 // although the collector hears of the definition after it is gone.
 func TestKindRemovedUnwatched(t *testing.T) {
 	t.Parallel()
-	c := newClusterWithoutControllers(t)
+	c := startWithoutControllers(t)
 	var delayed atomic.Bool
 	removed := make(chan struct{})
 	release := sync.OnceFunc(func() { close(removed) })
 	// owners is held while an owner is read. After unreadable is set, no owner is read.
 	var owners sync.RWMutex
 	var unreadable bool
-	config := rest.CopyConfig(c.config)
+	config := rest.CopyConfig(c.Config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
 			if request.Method == http.MethodGet && strings.HasSuffix(request.URL.Path, "/widgets") {

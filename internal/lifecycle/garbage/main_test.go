@@ -6,12 +6,10 @@ import (
 	"net/http"
 	"os"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/internal/apiserver"
@@ -25,30 +23,19 @@ var shared cluster
 
 func TestMain(m *testing.M) {
 	os.Exit(servertest.Main(m, func(config *rest.Config) error {
-		client, err := kubernetes.NewForConfig(config)
-		shared = cluster{Clientset: client, config: config}
-		return err
+		shared = cluster{servertest.NewCluster(config)}
+		return nil
 	}))
 }
 
-// cluster is the client of a server.
-type cluster struct {
-	*kubernetes.Clientset
-	config *rest.Config
-}
+// cluster holds the clients of a server.
+type cluster struct{ servertest.Cluster }
 
-// newClusterWithoutControllers starts a server that collects no garbage. Its controllers
+// startWithoutControllers starts a server that collects no garbage. Its controllers
 // do not run, because the test holds their Lease.
-func newClusterWithoutControllers(t testing.TB) cluster {
+func startWithoutControllers(t testing.TB) cluster {
 	t.Helper()
-	config := apiserver.Config{DataDir: t.TempDir()}
-	server := servertest.Start(t, config)
-	servertest.SetLeader(t, server.Client(t), "test", time.Hour)
-	if err := server.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	client := servertest.Start(t, config).Config(t)
-	return cluster{Clientset: kubernetes.NewForConfigOrDie(client), config: client}
+	return cluster{servertest.StartLedBy(t, "test", apiserver.Config{}).Cluster(t)}
 }
 
 // collect collects garbage with a client config until the test ends. stored may be nil.

@@ -71,7 +71,7 @@ func BenchmarkCollection(b *testing.B) {
 // that was deleted before the collector started.
 func TestGarbageFromBeforeTheStart(t *testing.T) {
 	t.Parallel()
-	c := newClusterWithoutControllers(t)
+	c := startWithoutControllers(t)
 	tr := newTree(t, c, "shop")
 	tr.create(t, "root")
 	tr.create(t, "child", "root")
@@ -79,7 +79,7 @@ func TestGarbageFromBeforeTheStart(t *testing.T) {
 	tr.create(t, "grandchild", "stays")
 	tr.delete(t, "root", metav1.DeletePropagationBackground)
 	tr.wait(t, "child<root grandchild<stays stays")
-	collect(t, c.config, nil)
+	collect(t, c.Config, nil)
 	tr.wait(t, "grandchild<stays stays")
 }
 
@@ -88,7 +88,7 @@ func TestGarbageFromBeforeTheStart(t *testing.T) {
 // owners.
 func TestKindsAddedLater(t *testing.T) {
 	t.Parallel()
-	c := newClusterWithoutControllers(t)
+	c := startWithoutControllers(t)
 	config, served := c.withoutGroup("batch")
 	collect(t, config, nil)
 	tr := newTree(t, c, "shop")
@@ -124,7 +124,7 @@ func TestKindsAddedLater(t *testing.T) {
 // set.
 func (c cluster) withoutGroup(group string) (config *rest.Config, served *atomic.Bool) {
 	served = &atomic.Bool{}
-	config = rest.CopyConfig(c.config)
+	config = rest.CopyConfig(c.Config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
 			if request.URL.Path != "/apis" || served.Load() {

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
@@ -25,10 +24,7 @@ func TestUnreadableKind(t *testing.T) {
 	t.Parallel()
 	config := apiserver.Config{DataDir: t.TempDir()}
 	server := servertest.Start(t, config)
-	connect := func() cluster {
-		client := server.Config(t)
-		return cluster{Clientset: kubernetes.NewForConfigOrDie(client), config: client}
-	}
+	connect := func() cluster { return cluster{server.Cluster(t)} }
 	c := connect()
 	widgets := c.defineWidgets(t, "example.com")
 	tr, other := newTree(t, c, "shop"), newTree(t, c, "other")

@@ -61,7 +61,7 @@ spec:
 
 // widgets returns the Widgets of a group in version v1.
 func (c cluster) widgets(group string) widgets {
-	client := dynamic.NewForConfigOrDie(c.config)
+	client := dynamic.NewForConfigOrDie(c.Config)
 	return widgets{
 		NamespaceableResourceInterface: client.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: "widgets"}),
 		client:                         client,

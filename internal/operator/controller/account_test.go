@@ -15,7 +15,7 @@ import (
 // account creates a service account with the role edit and returns its clients.
 func (c cluster) account(t *testing.T, name string) cluster {
 	t.Helper()
-	accounts := c.typed.CoreV1().ServiceAccounts(c.namespace)
+	accounts := c.CoreV1().ServiceAccounts(c.Namespace)
 	if _, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}},
 		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func (c cluster) account(t *testing.T, name string) cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := rest.AnonymousClientConfig(c.config)
+	config := rest.AnonymousClientConfig(c.Config)
 	config.BearerToken = token.Status.Token
 	return c.login(config)
 }
@@ -35,7 +35,7 @@ func (c cluster) account(t *testing.T, name string) cluster {
 func TestAuthorThatIsGone(t *testing.T) {
 	t.Parallel()
 	admin := start(t)
-	bind(t, admin, rbacv1.GroupKind, "system:serviceaccounts:"+admin.namespace, "edit")
+	bind(t, admin, rbacv1.GroupKind, "system:serviceaccounts:"+admin.Namespace, "edit")
 	admin.operator(t, "noted", "0.1.0", noted)
 	robot := admin.account(t, "robot")
 	waittest.Until(t, "robot may write instances", func() bool {
@@ -45,9 +45,9 @@ func TestAuthorThatIsGone(t *testing.T) {
 	admin.awaitComplete(t, "mine")
 	admin.set(t, "mine", map[string]string{"SIZE": "2"})
 	admin.awaitComplete(t, "mine")
-	refusal := `ConfigMap mine-note: user "system:serviceaccount:` + admin.namespace + `:robot" set parameter 'NOTE' and must be allowed ` +
-		`to apply this object too: service account ` + admin.namespace + `/robot `
-	if err := admin.typed.CoreV1().ServiceAccounts(admin.namespace).Delete(t.Context(), "robot", metav1.DeleteOptions{}); err != nil {
+	refusal := `ConfigMap mine-note: user "system:serviceaccount:` + admin.Namespace + `:robot" set parameter 'NOTE' and must be allowed ` +
+		`to apply this object too: service account ` + admin.Namespace + `/robot `
+	if err := admin.CoreV1().ServiceAccounts(admin.Namespace).Delete(t.Context(), "robot", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	admin.set(t, "mine", map[string]string{"SIZE": "3"})
@@ -63,7 +63,7 @@ func TestAuthorThatIsGone(t *testing.T) {
 // and created again.
 func testAccountRecreated(t *testing.T, c cluster) {
 	c.operator(t, "plain", "0.1.0", plain)
-	accounts := c.typed.CoreV1().ServiceAccounts(c.namespace)
+	accounts := c.CoreV1().ServiceAccounts(c.Namespace)
 	robot := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}
 	created, err := accounts.Create(t.Context(), robot, metav1.CreateOptions{})
 	if err != nil {

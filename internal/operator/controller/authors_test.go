@@ -133,7 +133,7 @@ func TestSecondDocument(t *testing.T) {
 			}
 			admin.awaitRefused(t, name, test.own)
 			admin.set(t, name, map[string]string{"SIZE": "2"})
-			admin.awaitRefused(t, name, test.afterwards, "run: holdfast kudo update "+name+" --namespace "+admin.namespace+" --take-over NOTE")
+			admin.awaitRefused(t, name, test.afterwards, "run: holdfast kudo update "+name+" --namespace "+admin.Namespace+" --take-over NOTE")
 			if admin.get(t, test.resource, name) != nil {
 				t.Error("the object was created")
 			}
@@ -299,7 +299,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: kind, tasks: [kind]}, {nam
 	admin.set(t, "late", map[string]string{"OTHER": "2"})
 	admin.awaitRefused(t, "late",
 		`main.gear: task gear: Gear late: user "eve" set parameter 'SIZE' and must be allowed to apply this object too: `)
-	if _, err := admin.typed.Discovery().RESTClient().Get().AbsPath("/apis/example.com/v1/namespaces/" + admin.namespace + "/gears/late").
+	if _, err := admin.Discovery().RESTClient().Get().AbsPath("/apis/example.com/v1/namespaces/" + admin.Namespace + "/gears/late").
 		DoRaw(t.Context()); err == nil {
 		t.Error("the object was created")
 	}

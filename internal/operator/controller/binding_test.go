@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -44,14 +43,10 @@ type replacing struct {
 // enter returns the clients for a new namespace.
 func (c replacing) enter(t *testing.T, namespace string) replacing {
 	t.Helper()
-	created := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	if _, err := c.typed.CoreV1().Namespaces().Create(t.Context(), created, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	c.namespace, c.unchecked.namespace = namespace, namespace
+	c.Namespace, c.unchecked.Namespace = servertest.CreateNamespace(t, c, namespace), namespace
 	// The second server learns of the namespace from its watch.
 	waittest.Until(t, "both servers know "+namespace, func() error {
-		_, err := c.unchecked.typed.CoreV1().ServiceAccounts(namespace).Get(t.Context(), "default", metav1.GetOptions{})
+		_, err := c.unchecked.CoreV1().ServiceAccounts(namespace).Get(t.Context(), "default", metav1.GetOptions{})
 		return err
 	})
 	return c
@@ -90,7 +85,7 @@ func TestReplacedVersion(t *testing.T) {
 	both.cluster, _ = startAt(t, apiserver.Config{Etcd: stored})
 	// The first server runs the controller. The second one has none, and must not get the Lease.
 	waittest.Until(t, "the first server leads", func() bool {
-		lease, err := both.typed.CoordinationV1().Leases(metav1.NamespaceSystem).Get(t.Context(), servertest.ControllersLease, metav1.GetOptions{})
+		lease, err := both.CoordinationV1().Leases(metav1.NamespaceSystem).Get(t.Context(), servertest.ControllersLease, metav1.GetOptions{})
 		return err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") != ""
 	})
 	both.unchecked, _ = startAt(t, apiserver.Config{Etcd: stored, WithoutOperators: true})

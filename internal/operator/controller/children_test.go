@@ -34,7 +34,7 @@ func TestAuthorsOfDependency(t *testing.T) {
 	admin.awaitRefused(t, "top", `User "eve" cannot`)
 	admin.set(t, "top", map[string]string{"SIZE": "2"})
 	admin.awaitRefused(t, "top", `ClusterRoleBinding top: user "eve" set parameter 'NOTE'`,
-		"holdfast kudo update top-branch --namespace "+admin.namespace+" --take-over NAME")
+		"holdfast kudo update top-branch --namespace "+admin.Namespace+" --take-over NAME")
 	if admin.get(t, bindings, "top") != nil {
 		t.Error("the object was created")
 	}
@@ -74,7 +74,7 @@ spec: {operatorVersion: {name: greedy-0.1.0}}
 		t.Fatal(err)
 	}
 	admin.awaitRefused(t, "guest", `ClusterRoleBinding guest-power: user "eve" set values of the instance that this instance is part of`,
-		"holdfast kudo update host --namespace "+admin.namespace+" --take-over NAME")
+		"holdfast kudo update host --namespace "+admin.Namespace+" --take-over NAME")
 	if admin.get(t, "rbac.authorization.k8s.io/clusterrolebindings", "guest-power") != nil {
 		t.Error("the object was created")
 	}

@@ -52,8 +52,8 @@ func TestCleanupRights(t *testing.T) {
 	for _, name := range []string{"by-eve", "by-admin", "dry", "collected", "in-collection"} {
 		c.precious(t, name)
 	}
-	servertest.Grant(t, c.typed, rbacv1.Role{
-		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "eve"},
+	servertest.Grant(t, c.Interface, rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "eve"},
 		Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{"kudo.dev"}, Resources: []string{"instances"}, Verbs: []string{"get", "delete", "deletecollection"}},
 		},
@@ -90,7 +90,7 @@ func TestCleanupRights(t *testing.T) {
 	}
 
 	// The garbage collector deletes the Instance with its owner, no matter which user deletes the owner.
-	owner, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(t.Context(),
+	owner, err := c.CoreV1().ConfigMaps(c.Namespace).Create(t.Context(),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestCleanupRights(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.typed.CoreV1().ConfigMaps(c.namespace).Delete(t.Context(), "owner", metav1.DeleteOptions{}); err != nil {
+	if err := c.CoreV1().ConfigMaps(c.Namespace).Delete(t.Context(), "owner", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	c.awaitGone(t, "collected")
@@ -123,7 +123,7 @@ func TestCleanupRights(t *testing.T) {
 // deletions returns the records of deleters.
 func (c cluster) deletions(t *testing.T) []corev1.ConfigMap {
 	t.Helper()
-	list, err := c.typed.CoreV1().ConfigMaps(metav1.NamespaceSystem).List(t.Context(),
+	list, err := c.CoreV1().ConfigMaps(metav1.NamespaceSystem).List(t.Context(),
 		metav1.ListOptions{LabelSelector: "holdfast.dev/instance-deletion"})
 	if err != nil {
 		t.Fatal(err)

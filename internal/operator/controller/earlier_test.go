@@ -22,7 +22,7 @@ plans:
   deploy: {phases: [{name: main, steps: [{name: only, tasks: [apply]}]}]}
   clear: {phases: [{name: main, steps: [{name: only, tasks: [delete]}]}]}
 `)
-	objects := c.typed.CoreV1().ConfigMaps(c.namespace)
+	objects := c.CoreV1().ConfigMaps(c.Namespace)
 	leave := func(instance string) {
 		t.Helper()
 		if _, err := objects.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{

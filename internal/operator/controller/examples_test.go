@@ -20,7 +20,7 @@ func (c cluster) load(t *testing.T, folder string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	operator, version := p.Resources(c.namespace)
+	operator, version := p.Resources(c.Namespace)
 	if err := c.create(t, "operators", operator); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}

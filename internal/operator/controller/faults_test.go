@@ -67,7 +67,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: a, tasks: [a]}]}]}}
 		}
 	}
 
-	quotas := c.typed.CoreV1().ResourceQuotas(c.namespace)
+	quotas := c.CoreV1().ResourceQuotas(c.Namespace)
 	if _, err := quotas.Create(t.Context(), &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "none"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourceConfigMaps: resource.MustParse("0")}},
@@ -75,7 +75,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: a, tasks: [a]}]}]}}
 		t.Fatal(err)
 	}
 	waittest.Until(t, "the quota in force", func() bool {
-		_, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(t.Context(),
+		_, err := c.CoreV1().ConfigMaps(c.Namespace).Create(t.Context(),
 			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return apierrors.IsForbidden(err)
 	})
@@ -85,14 +85,14 @@ plans: {deploy: {phases: [{name: main, steps: [{name: a, tasks: [a]}]}]}}
 	}
 	c.awaitComplete(t, "quota")
 
-	webhooks := c.typed.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	webhooks := c.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	never, none := "https://127.0.0.1:1", admissionregistrationv1.SideEffectClassNone
 	if _, err := webhooks.Create(t.Context(), &admissionregistrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: c.namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: c.Namespace},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "away.example.com", SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
 			ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: &never},
-			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: c.namespace}},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: c.Namespace}},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
@@ -102,12 +102,12 @@ plans: {deploy: {phases: [{name: main, steps: [{name: a, tasks: [a]}]}]}}
 		t.Fatal(err)
 	}
 	waittest.Until(t, "the webhook in force", func() bool {
-		_, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(t.Context(),
+		_, err := c.CoreV1().ConfigMaps(c.Namespace).Create(t.Context(),
 			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return apierrors.IsInternalError(err)
 	})
 	fails("webhook", "failed calling webhook")
-	if err := webhooks.Delete(t.Context(), c.namespace, metav1.DeleteOptions{}); err != nil {
+	if err := webhooks.Delete(t.Context(), c.Namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	c.awaitComplete(t, "webhook")

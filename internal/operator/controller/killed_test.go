@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -149,7 +148,7 @@ func testKilled(t *testing.T, c cluster) {
 func (c cluster) control(t *testing.T, k *killer) (ended chan struct{}) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	config := rest.CopyConfig(c.config)
+	config := rest.CopyConfig(c.Config)
 	k.kill = cancel
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return tripper(func(request *http.Request) (*http.Response, error) { return k.pass(request, next) })
@@ -167,10 +166,10 @@ func (c cluster) control(t *testing.T, k *killer) (ended chan struct{}) {
 // controllerConfig returns the configuration of a controller that opens the records of the
 // server.
 func (c cluster) controllerConfig(client *rest.Config) controller.Config {
-	keys := authorship.NewKeyring(authorship.SecretKeys(c.typed, metav1.NamespaceSystem, authorship.ServerSecret))
+	keys := authorship.NewKeyring(authorship.SecretKeys(c.Interface, metav1.NamespaceSystem, authorship.ServerSecret))
 	return controller.Config{
 		Client: client, Unattended: true,
-		Keys: keys, Deletions: deletion.NewStore(c.typed, metav1.NamespaceSystem, keys),
+		Keys: keys, Deletions: deletion.NewStore(c.Interface, metav1.NamespaceSystem, keys),
 	}
 }
 
@@ -178,10 +177,6 @@ func (c cluster) controllerConfig(client *rest.Config) controller.Config {
 // because another identity holds their Lease.
 func startWithoutControllers(t *testing.T) cluster {
 	t.Helper()
-	dir := t.TempDir()
-	c, stop := startAt(t, apiserver.Config{DataDir: dir})
-	servertest.SetLeader(t, c.typed, "another-server", time.Hour)
-	stop()
-	c, _ = startAt(t, apiserver.Config{DataDir: dir})
-	return c
+	server := servertest.StartLedBy(t, "another-server", apiserver.Config{})
+	return cluster{Cluster: server.Cluster(t), admin: server.Config(t)}
 }

@@ -42,7 +42,7 @@ func (c cluster) undeletable(t *testing.T, instance string) (attempts func() int
 			FailurePolicy:  &fail, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
 		}},
 	}
-	webhooks := c.typed.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	webhooks := c.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	if _, err := webhooks.Create(t.Context(), configuration, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: all, tasks: [all]}]}]}}
 	set("yes")
 	// The new run renders the first object again and cannot prune the second one.
 	c.awaitMessage(t, "stuck", "no longer part of operator version stuck-0.1.0: ConfigMap stuck-plain: ")
-	webhooks := c.typed.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	webhooks := c.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	if err := webhooks.Delete(t.Context(), "stuck", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: all, tasks: [all]}]}]}}
 	existing := func() []string {
 		t.Helper()
 		selector := metav1.ListOptions{LabelSelector: api.InstanceLabel + "=dice"}
-		list, err := c.typed.CoreV1().ConfigMaps(c.namespace).List(t.Context(), selector)
+		list, err := c.CoreV1().ConfigMaps(c.Namespace).List(t.Context(), selector)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -99,7 +99,7 @@ func TestForgedRecords(t *testing.T) {
 func startAt(t *testing.T, config apiserver.Config) (c cluster, stop func()) {
 	t.Helper()
 	server := servertest.Start(t, config)
-	return newCluster(server.Config(t), server.Config(t)), func() {
+	return cluster{Cluster: server.Cluster(t), admin: server.Config(t)}, func() {
 		t.Helper()
 		if err := server.Stop(); err != nil {
 			t.Fatal(err)
@@ -130,7 +130,7 @@ func TestRecord(t *testing.T) {
 			t.Errorf("%s shows groups: %s", annotation, text)
 		}
 	}
-	record, err := c.controllerConfig(c.config).Keys.Record(t.Context(), instance)
+	record, err := c.controllerConfig(c.Config).Keys.Record(t.Context(), instance)
 	if err != nil || record.Instance != instance.UID || record.Requester.Username != "jane" {
 		t.Errorf("record %+v, %v", record, err)
 	}

@@ -68,18 +68,18 @@ func (c cluster) countWrites(t *testing.T) *counter {
 					APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"},
 				},
 			}},
-			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: c.namespace}},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: c.Namespace}},
 			FailurePolicy:     &fail, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
 		}},
 	}
-	webhooks := c.typed.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	webhooks := c.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	if _, err := webhooks.Create(t.Context(), configuration, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	dryRun := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	waittest.Until(t, "the webhook is called", func() bool {
 		probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
-		if _, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(t.Context(), probe, dryRun); err != nil {
+		if _, err := c.CoreV1().ConfigMaps(c.Namespace).Create(t.Context(), probe, dryRun); err != nil {
 			t.Fatal(err)
 		}
 		counted.mu.Lock()
@@ -108,7 +108,7 @@ tasks: [{name: all, kind: Apply, spec: {resources: [note.yaml, size.yaml, pod.ya
 plans: {deploy: {phases: [{name: main, steps: [{name: all, tasks: [all]}]}]}}
 `)
 	counted := admin.countWrites(t)
-	servertest.AwaitAccount(t, admin.typed, admin.namespace)
+	servertest.AwaitAccount(t, admin.Interface, admin.Namespace)
 	eve.install(t, "mine", "waiting-0.1.0", map[string]string{"NOTE": "x"})
 	eve.awaitMessage(t, "mine", "it is not ready")
 	before := counted.of(requested{"eve", "mine-note", true})

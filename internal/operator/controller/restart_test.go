@@ -76,7 +76,7 @@ func TestDependenciesHash(t *testing.T) {
 		}, false},
 		{"a foreign object", func() {
 			foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "foreign"}, Data: map[string]string{"a": "b"}}
-			if _, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(t.Context(), foreign, metav1.CreateOptions{}); err != nil {
+			if _, err := c.CoreV1().ConfigMaps(c.Namespace).Create(t.Context(), foreign, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			set("LABEL", "c")
@@ -86,7 +86,7 @@ func TestDependenciesHash(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Name: "foreign", Annotations: map[string]string{"kudo.dev/skip-hash-calculation": ""}},
 				Data:       map[string]string{"a": "c"},
 			}
-			if _, err := c.typed.CoreV1().ConfigMaps(c.namespace).Update(t.Context(), foreign, metav1.UpdateOptions{}); err != nil {
+			if _, err := c.CoreV1().ConfigMaps(c.Namespace).Update(t.Context(), foreign, metav1.UpdateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			set("LABEL", "d")

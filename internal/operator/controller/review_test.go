@@ -18,8 +18,8 @@ func TestReviewAccess(t *testing.T) {
 	t.Parallel()
 	admin, _, _ := authorsCluster(t)
 	// kim may write and escalate roles, and bind the role view.
-	servertest.Grant(t, admin.typed, rbacv1.Role{
-		ObjectMeta: metav1.ObjectMeta{Namespace: admin.namespace, Name: "kim"},
+	servertest.Grant(t, admin.Interface, rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Namespace: admin.Namespace, Name: "kim"},
 		Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles"}, Verbs: []string{"create", "patch", "escalate"}},
 			{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"rolebindings"}, Verbs: []string{"create", "patch"}},
@@ -30,8 +30,8 @@ func TestReviewAccess(t *testing.T) {
 			{APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 		},
 	})
-	servertest.AwaitRight(t, admin.typed, "kim", authorizationv1.ResourceAttributes{
-		Namespace: admin.namespace, Verb: "bind", Group: rbacv1.GroupName, Resource: "clusterroles", Name: "view",
+	servertest.AwaitRight(t, admin.Interface, "kim", authorizationv1.ResourceAttributes{
+		Namespace: admin.Namespace, Verb: "bind", Group: rbacv1.GroupName, Resource: "clusterroles", Name: "view",
 	})
 	const (
 		config  = `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: NAMESPACE}}`
@@ -55,9 +55,9 @@ func TestReviewAccess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			object := yamltest.Object(t, strings.Replace(test.object, "NAMESPACE", admin.namespace, 1))
+			object := yamltest.Object(t, strings.Replace(test.object, "NAMESPACE", admin.Namespace, 1))
 			got := ""
-			if err := controller.ReviewAccess(t.Context(), admin.config, test.user, test.verb, object); err != nil {
+			if err := controller.ReviewAccess(t.Context(), admin.Config, test.user, test.verb, object); err != nil {
 				got = err.Error()
 			}
 			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {

@@ -158,7 +158,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: a, tasks: [a]}]}]}}
 // bind binds a user or a group to a ClusterRole in the namespace.
 func bind(t *testing.T, c cluster, kind, name, role string) {
 	t.Helper()
-	_, err := c.typed.RbacV1().RoleBindings(c.namespace).Create(t.Context(), &rbacv1.RoleBinding{
+	_, err := c.RbacV1().RoleBindings(c.Namespace).Create(t.Context(), &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: kind, Name: name}},

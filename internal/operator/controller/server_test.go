@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/yaml"
@@ -35,37 +34,23 @@ func TestMain(m *testing.M) {
 
 // cluster holds the clients of one user for one namespace of a server.
 type cluster struct {
-	admin, config *rest.Config
-	typed         kubernetes.Interface
-	dynamic       dynamic.Interface
-	namespace     string
+	servertest.Cluster
+	// admin is the client config of the administrator.
+	admin *rest.Config
 }
 
 // start returns the clients of the administrator for a new namespace of the shared server.
 func start(t *testing.T) cluster {
 	t.Helper()
-	c := newCluster(shared, shared)
-	created, err := c.typed.CoreV1().Namespaces().Create(t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.namespace = created.Name
+	c := cluster{Cluster: servertest.NewCluster(shared), admin: shared}
+	c.Namespace = servertest.CreateNamespace(t, c, "test-")
 	return c
-}
-
-// newCluster returns the clients of a user for the namespace default.
-func newCluster(admin, user *rest.Config) cluster {
-	return cluster{
-		admin: admin, config: user, namespace: metav1.NamespaceDefault,
-		typed: kubernetes.NewForConfigOrDie(user), dynamic: dynamic.NewForConfigOrDie(user),
-	}
 }
 
 // login returns the clients of the user of a config for the same namespace.
 func (c cluster) login(user *rest.Config) cluster {
-	other := newCluster(c.admin, user)
-	other.namespace = c.namespace
+	other := cluster{Cluster: servertest.NewCluster(user), admin: c.admin}
+	other.Namespace = c.Namespace
 	return other
 }
 
@@ -83,7 +68,7 @@ func (c cluster) impersonating(user rest.ImpersonationConfig) *rest.Config {
 
 // kudo returns a client for a resource of kudo.dev.
 func (c cluster) kudo(resource string) dynamic.ResourceInterface {
-	return c.dynamic.Resource(api.GroupVersion.WithResource(resource)).Namespace(c.namespace)
+	return c.Dynamic.Resource(api.GroupVersion.WithResource(resource)).Namespace(c.Namespace)
 }
 
 // create creates an object of kudo.dev, which is YAML text or a Go value.
@@ -209,9 +194,9 @@ func (c cluster) resource(resource string) dynamic.ResourceInterface {
 		group, name = "", resource
 	}
 	if name == "clusterroles" || name == "clusterrolebindings" {
-		return c.dynamic.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: name})
+		return c.Dynamic.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: name})
 	}
-	return c.dynamic.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: name}).Namespace(c.namespace)
+	return c.Dynamic.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: name}).Namespace(c.Namespace)
 }
 
 // get returns an object of a built-in kind, nil if there is none.
@@ -231,7 +216,7 @@ func (c cluster) get(t *testing.T, resource, name string) *unstructured.Unstruct
 // collector does not delete it with the Instance.
 func (c cluster) keep(t *testing.T, name, instance string) {
 	t.Helper()
-	objects := c.typed.CoreV1().ConfigMaps(c.namespace)
+	objects := c.CoreV1().ConfigMaps(c.Namespace)
 	keeper, err := objects.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name + "-keeper"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

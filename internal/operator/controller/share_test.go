@@ -128,23 +128,23 @@ func TestSharedObjects(t *testing.T) {
 		"apiVersion": "shared.example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "w"},
 	}}
 	waittest.Until(t, "a widget", func() error {
-		_, err := c.dynamic.Resource(widgets).Namespace(c.namespace).Create(t.Context(), widget, metav1.CreateOptions{})
+		_, err := c.Dynamic.Resource(widgets).Namespace(c.Namespace).Create(t.Context(), widget, metav1.CreateOptions{})
 		return err
 	})
 	defined := func() bool {
-		_, err := c.dynamic.Resource(definitionKind).Get(t.Context(), "widgets.shared.example.com", metav1.GetOptions{})
+		_, err := c.Dynamic.Resource(definitionKind).Get(t.Context(), "widgets.shared.example.com", metav1.GetOptions{})
 		return err == nil
 	}
 	set("sharing-c", "KIND", "false")
 	if !defined() {
 		t.Fatal("the definition of existing objects was pruned")
 	}
-	if err := c.dynamic.Resource(widgets).Namespace(c.namespace).Delete(t.Context(), "w", metav1.DeleteOptions{}); err != nil {
+	if err := c.Dynamic.Resource(widgets).Namespace(c.Namespace).Delete(t.Context(), "w", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	set("sharing-c", "ROLE", "false")
 	waittest.Until(t, "the definition pruned", func() bool { return !defined() })
-	if _, err := c.dynamic.Resource(clusterRoles).Get(t.Context(), "shared-reader", metav1.GetOptions{}); err == nil {
+	if _, err := c.Dynamic.Resource(clusterRoles).Get(t.Context(), "shared-reader", metav1.GetOptions{}); err == nil {
 		t.Error("the object that the last instance deletes exists")
 	}
 }

@@ -21,7 +21,7 @@ import (
 func TestTasks(t *testing.T) {
 	t.Parallel()
 	c := start(t)
-	if _, err := c.typed.CoreV1().ConfigMaps(c.namespace).Create(t.Context(), &corev1.ConfigMap{
+	if _, err := c.CoreV1().ConfigMaps(c.Namespace).Create(t.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "taken"}, Data: map[string]string{"whose": "mine"},
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func testEvents(t *testing.T, c cluster) {
 		"Normal PlanFinished: Execution of plan deploy finished with status COMPLETE",
 	}
 	waittest.Until(t, "the events of "+name, func() bool {
-		list, err := c.typed.CoreV1().Events(c.namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
+		list, err := c.CoreV1().Events(c.Namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +227,7 @@ plans: {deploy: {phases: [{name: main, steps: [{name: web, tasks: [web]}, {name:
 // reportDeployment sets the status of the Deployment web, as its controller does.
 func (c cluster) reportDeployment(t *testing.T, observed int64, replicas int32) {
 	t.Helper()
-	deployments := c.typed.AppsV1().Deployments(c.namespace)
+	deployments := c.AppsV1().Deployments(c.Namespace)
 	waittest.Until(t, "status of the deployment", func() error {
 		web, err := deployments.Get(t.Context(), "web", metav1.GetOptions{})
 		if err != nil {

@@ -34,9 +34,9 @@ func TestWire(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	shared := c
-	shared.namespace = "shared"
-	if _, err := c.typed.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
-		ObjectMeta: metav1.ObjectMeta{Name: shared.namespace},
+	shared.Namespace = "shared"
+	if _, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{Name: shared.Namespace},
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

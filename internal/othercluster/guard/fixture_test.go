@@ -52,11 +52,11 @@ func (r *recorder) HandleWarningHeader(_ int, _, text string) { r.texts = append
 // start starts a server that judges no field ownership, as the servers of others. run starts the guard.
 func start(t *testing.T) *fixture {
 	t.Helper()
-	return startServer(t, apiserver.Config{Ownership: string(judgement.Off)})
+	return startWith(t, apiserver.Config{Ownership: string(judgement.Off)})
 }
 
-// startServer starts a server with a configuration.
-func startServer(t *testing.T, of apiserver.Config) *fixture {
+// startWith starts a server with a configuration.
+func startWith(t *testing.T, of apiserver.Config) *fixture {
 	t.Helper()
 	f := &fixture{T: t, server: servertest.Start(t, of), warnings: &recorder{}}
 	config := f.server.Config(t)

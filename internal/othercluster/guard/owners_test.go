@@ -157,7 +157,7 @@ func (f *fixture) asked() {
 // are the same.
 func TestOwnership(t *testing.T) {
 	t.Parallel()
-	ours, guarded := startServer(t, apiserver.Config{}), start(t)
+	ours, guarded := startWith(t, apiserver.Config{}), start(t)
 	guarded.run()
 	for _, f := range []*fixture{ours, guarded} {
 		f.create(definitions, widgetsDefinition)
