@@ -3,6 +3,7 @@
 //
 //	server := servertest.Start(t, apiserver.Config{})
 //	client := server.Client(t)
+//	cluster := server.Cluster(t) // with a dynamic client and a namespace
 //
 // A server stops before its test ends. If it does not stop cleanly, the test fails. The logs of
 // the server are dropped.
