@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"helm.sh/helm/v4/pkg/action"
@@ -18,10 +17,11 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // timeout is the time limit of one Helm operation.
-const timeout = time.Minute
+const timeout = waittest.Patience
 
 // shop is one release of the chart, with client-side or server-side apply.
 type shop struct {

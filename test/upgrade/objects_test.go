@@ -32,7 +32,7 @@ func (s *server) write(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.run(t, string(text), "apply", "-f", "-")
-		s.run(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd/boats.upgrade.example.com")
+		s.run(t, "", "wait", "--for=condition=Established", "--timeout=5m", "crd/boats.upgrade.example.com")
 	}
 	s.run(t, `{apiVersion: upgrade.example.com/v1, kind: Boat, metadata: {name: raft, namespace: kept}, spec: {hull: reed}}`,
 		"apply", "--server-side", "--field-manager=team-a", "-f", "-")

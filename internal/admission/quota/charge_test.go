@@ -226,7 +226,7 @@ func TestChurn(t *testing.T) {
 	}
 	existing, seen := 0, int64(0)
 	for existing > 0 || seen < created.Load() {
-		switch event := <-watcher.ResultChan(); event.Type {
+		switch event := waittest.Receive(t, "the deletion of all secrets", watcher.ResultChan()); event.Type {
 		case watch.Added:
 			seen++
 			if existing++; existing > limit {
