@@ -37,7 +37,7 @@ var ownHosts = map[string]string{"loopback": "127.0.0.1", "second": "127.8.8.8",
 // cloud: not with a plain request, and not with one that upgrades its connection.
 func TestHostileAddresses(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := startTrusting(t)
 	for name, host := range metadataHosts {
 		c.addHostile(t, name, host)
 		for _, path := range append(proxyPaths(name), kubeletPaths(name)...) {
@@ -162,7 +162,7 @@ func TestRedirects(t *testing.T) {
 	reached := make(chan string, 100)
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached <- r.URL.String() }))
 	t.Cleanup(target.Close)
-	c := newCluster(t)
+	c := startTrusting(t)
 	host, port := serveRedirects(t, c, target.URL+"/stolen")
 	c.addNode(t, "kubelet", host, port)
 	for _, path := range kubeletPaths("kubelet") {
@@ -196,7 +196,7 @@ func TestPodsGetNoCredential(t *testing.T) {
 	t.Parallel()
 	seen := make(chan http.Header, 1)
 	host, port := servePod(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header }))
-	c := newCluster(t)
+	c := startTrusting(t)
 	c.addNode(t, "pod", host, port)
 	config := rest.CopyConfig(c.Config(t))
 	config.Impersonate = rest.ImpersonationConfig{UserName: "someone", Groups: []string{"system:masters"}}
@@ -218,7 +218,7 @@ func TestNoProxyOfTheEnvironment(t *testing.T) {
 		runWithProxy(t)
 		return
 	}
-	c := newCluster(t)
+	c := startTrusting(t)
 	c.addHostile(t, "hidden", "169.254.169.254")
 	c.checkRefused(t, "/api/v1/namespaces/default/pods/hidden/log")
 	c.addNode(t, "gone", "192.0.2.1", 1)

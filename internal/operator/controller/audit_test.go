@@ -20,6 +20,7 @@ import (
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/config"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/operator/authorship"
 )
@@ -53,7 +54,7 @@ func TestAuditContents(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := servertest.Start(t, apiserver.Config{
-		DataDir: t.TempDir(), Audit: apiserver.AuditConfig{PolicyFile: policy, LogPath: log},
+		DataDir: t.TempDir(), Audit: config.Audit{PolicyFile: policy, LogPath: log},
 	})
 	servertest.Grant(t, server.Client(t), rbacv1.Role{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "jane"},
