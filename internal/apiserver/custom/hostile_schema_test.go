@@ -117,9 +117,9 @@ func TestHostileSchemas(t *testing.T) {
 	}
 }
 
-// TestManyBranchesAndItems writes objects whose validation compares each of many items with each of many branches. Other requests are
+// TestHostileBranches writes objects whose validation compares each of many items with each of many branches. Other requests are
 // answered meanwhile.
-func TestManyBranchesAndItems(t *testing.T) {
+func TestHostileBranches(t *testing.T) {
 	t.Parallel()
 	const group = "branches.hostile.example.com"
 	define(t, group, withA(`{"type":"array","items":{"type":"string","anyOf":[`+

@@ -213,7 +213,7 @@ func TestPodsGetNoCredential(t *testing.T) {
 
 // With the address of an HTTP proxy in the environment of the server, the server still opens the connections itself: a
 // proxy would connect to any address.
-func TestNoProxyOfTheEnvironment(t *testing.T) {
+func TestAddressesBehindProxy(t *testing.T) {
 	if os.Getenv("HTTPS_PROXY") != insideProxy {
 		runWithProxy(t)
 		return

@@ -23,6 +23,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/config"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/operator/authorship"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // auditedVersion is an operator whose plans write a parameter into an immutable Secret, so that a second plan with another value
@@ -64,7 +65,7 @@ func TestAuditContents(t *testing.T) {
 	createAudited(t, admin, "operatorversions", auditedVersion)
 	instance := `{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: vault},
 spec: {operatorVersion: {name: vault-0.1.0}, parameters: {PASSWORD: ` + first + `}}}`
-	servertest.Eventually(t, "jane may write instances", func() bool { return createAudited(t, jane, "instances", instance) })
+	waittest.Until(t, "jane may write instances", func() bool { return createAudited(t, jane, "instances", instance) })
 	status := func() string {
 		found, err := admin.Resource(api.GroupVersion.WithResource("instances")).Namespace("default").Get(t.Context(), "vault", metav1.GetOptions{})
 		if err != nil {
@@ -76,13 +77,13 @@ spec: {operatorVersion: {name: vault-0.1.0}, parameters: {PASSWORD: ` + first + 
 		}
 		return string(text)
 	}
-	servertest.Eventually(t, "the plan is complete", func() bool { return strings.Contains(status(), `"status":"COMPLETE"`) })
+	waittest.Until(t, "the plan is complete", func() bool { return strings.Contains(status(), `"status":"COMPLETE"`) })
 	change := []byte(`{"spec":{"parameters":{"PASSWORD":"` + second + `"}}}`)
 	if _, err := jane.Resource(api.GroupVersion.WithResource("instances")).Namespace("default").
 		Patch(t.Context(), "vault", types.MergePatchType, change, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the second plan cannot change the Secret", func() bool { return strings.Contains(status(), "immutable") })
+	waittest.Until(t, "the second plan cannot change the Secret", func() bool { return strings.Contains(status(), "immutable") })
 	if got := status(); strings.Contains(got, first) || strings.Contains(got, second) {
 		t.Errorf("the status has a value: %s", got)
 	}

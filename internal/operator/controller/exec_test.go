@@ -77,7 +77,7 @@ func hugeHeader(t *testing.T) *bytes.Buffer {
 }
 
 // A command that prints without end fills neither the memory nor the message of the plan.
-func TestEndlessOutput(t *testing.T) {
+func TestHostileOutput(t *testing.T) {
 	ended := 0
 	buffer := &limitedBuffer{limit: 1000, full: func() { ended++ }}
 	for range 100 {
