@@ -121,7 +121,7 @@ func TestHostileSchemas(t *testing.T) {
 // answered meanwhile.
 func TestHostileBranches(t *testing.T) {
 	t.Parallel()
-	const group = "branches.hostile.example.com"
+	const group = "items.hostile.example.com"
 	define(t, group, withA(`{"type":"array","items":{"type":"string","anyOf":[`+
 		joined(1000, func(i int) string { return fmt.Sprintf(`{"pattern":"^%d$"}`, i) })+`]}}`))
 	object := `{"apiVersion":"` + group + `/v1","kind":"Thing","metadata":{"name":"x"},"spec":{"a":[` +
