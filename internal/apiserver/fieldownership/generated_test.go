@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -255,13 +256,16 @@ func changed(m *manifest, before, after map[string]any) []string {
 }
 
 // withoutEmptyMaps returns an object without empty labels and annotations, which are no
-// difference.
+// difference, and without the annotation in which the server counts the templates of a DaemonSet.
 func withoutEmptyMaps(obj map[string]any) map[string]any {
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}
 	if len(u.GetLabels()) == 0 {
 		u.SetLabels(nil)
 	}
-	if len(u.GetAnnotations()) == 0 {
+	annotations := u.GetAnnotations()
+	delete(annotations, appsv1.DeprecatedTemplateGeneration)
+	u.SetAnnotations(annotations)
+	if len(annotations) == 0 {
 		u.SetAnnotations(nil)
 	}
 	return u.Object

@@ -56,15 +56,15 @@ func checkEmptyLists(t *testing.T, w *wire) {
 	}
 }
 
-// The default of a field may depend on a field that a write does not change: a Service of type
-// ExternalName has no default for ipFamilies.
+// The default of a field may depend on a field that a write does not change: policyTypes of a
+// NetworkPolicy depends on egress.
 func checkDependentDefaults(t *testing.T, w *wire) {
-	m := newFile(t, "services", "{apiVersion: v1, kind: Service, metadata: {name: a}, "+
-		"spec: {type: ExternalName, externalName: a.example.com, ipFamilies: []}}")
+	m := newFile(t, "networkpolicies", "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: a}, "+
+		"spec: {podSelector: {}, egress: [{}], policyTypes: []}}")
 	w.applyAs(t, m, "kubectl-client-side-apply")
 	got := w.send(t, call{
 		method: http.MethodPatch, path: m.path(), command: "kubectl patch", query: managedBy("kubectl-patch"),
-		kind: string(types.MergePatchType), body: []byte(`{"spec":{"ipFamilies":["IPv4"]}}`),
+		kind: string(types.MergePatchType), body: []byte(`{"spec":{"policyTypes":["Ingress"]}}`),
 	})
 	if !got.stored() || len(read(got.warnings).fields) != 1 {
 		t.Errorf("%s, told %q", got.message(), got.warnings)
