@@ -96,6 +96,8 @@ func eachLifecycle(spec *corev1.PodSpec, visit func(**corev1.Lifecycle)) {
 }
 
 // dropNodeConfig removes the configuration of kubelets, which Kubernetes does not have any more.
+//
+//nolint:staticcheck // the field is deprecated for this reason
 func dropNodeConfig(node *corev1.Node, oldObj runtime.Object) {
 	old, ok := oldObj.(*corev1.Node)
 	if !ok {

@@ -55,7 +55,7 @@ func (l *list) labelValues(path *field.Path, term *corev1.NodeSelectorTerm) {
 }
 
 func (l *list) node(n *corev1.Node) {
-	if n.Spec.ConfigSource != nil {
+	if n.Spec.ConfigSource != nil { //nolint:staticcheck // it warns about the deprecated field
 		l.add("spec.configSource: the feature is removed")
 	}
 	if n.Spec.DoNotUseExternalID != "" {
