@@ -3,7 +3,6 @@ package matrix_test
 import (
 	"crypto/ecdsa"
 	"crypto/x509"
-	"encoding/json"
 	"encoding/pem"
 	"net/http"
 	"strings"
@@ -30,7 +29,7 @@ func TestNodeRenewsItsCertificate(t *testing.T) {
 	pending := createCSR(t, root, csrOfOther)
 	own, key := newCSR(t, kubeletSigner, "system:node:n1", "system:nodes")
 	name := createCSR(t, node, own)
-	var signed certificatesv1.CertificateSigningRequest
+	var signed *certificatesv1.CertificateSigningRequest
 	waittest.Until(t, "the node's request is signed", func() bool {
 		signed = getCSR(t, node, name)
 		return len(signed.Status.Certificate) > 0
@@ -54,12 +53,9 @@ func createCSR(t *testing.T, u *user, csr string) string {
 	return created.Name
 }
 
-func getCSR(t *testing.T, u *user, name string) (csr certificatesv1.CertificateSigningRequest) {
+func getCSR(t *testing.T, u *user, name string) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
-	if err := json.Unmarshal([]byte(u.must(t, http.MethodGet, csrPath+"/"+name, "")), &csr); err != nil {
-		t.Fatal(err)
-	}
-	return csr
+	return yamltest.Known[certificatesv1.CertificateSigningRequest](t, u.must(t, http.MethodGet, csrPath+"/"+name, ""))
 }
 
 func withCertificate(t *testing.T, config *rest.Config, cert []byte, key *ecdsa.PrivateKey) *rest.Config {

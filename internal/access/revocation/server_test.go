@@ -16,13 +16,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/access/revocation"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // fixture is a server with credentials of each kind.
@@ -40,16 +40,12 @@ func newFixture(t *testing.T) *fixture {
 	}
 	server := servertest.Start(t, apiserver.Config{TokenFile: tokens})
 	f := &fixture{server: server, admin: server.Client(t), list: revocation.NewClient(server.Client(t).CoreV1())}
-	var pod corev1.Pod
-	document := "{metadata: {name: p}, spec: {serviceAccountName: app, nodeName: n1, containers: [{name: c, image: i}]}}"
-	if err := yaml.Unmarshal([]byte(document), &pod); err != nil {
-		t.Fatal(err)
-	}
+	pod := yamltest.Decode[corev1.Pod](t, "{metadata: {name: p}, spec: {serviceAccountName: app, nodeName: n1, containers: [{name: c, image: i}]}}")
 	core := f.admin.CoreV1()
 	_, err := core.ServiceAccounts("default").Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "app"}},
 		metav1.CreateOptions{})
 	if err == nil {
-		_, err = core.Pods("default").Create(t.Context(), &pod, metav1.CreateOptions{})
+		_, err = core.Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -15,11 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/native"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // statusKinds has, for each kind with a status, an example, and which of the metadata of
@@ -115,14 +115,10 @@ func TestMetadataInStatus(t *testing.T) {
 // createExample creates an object with a spec.
 func createExample(t *testing.T, resource dynamic.ResourceInterface, kind schema.GroupVersionKind, spec string) *unstructured.Unstructured {
 	t.Helper()
-	content := map[string]any{}
 	if spec != "" {
 		spec = ", spec: " + spec
 	}
-	if err := yaml.Unmarshal([]byte("{metadata: {name: example}"+spec+"}"), &content); err != nil {
-		t.Fatal(err)
-	}
-	object := &unstructured.Unstructured{Object: content}
+	object := yamltest.Object(t, "{metadata: {name: example}"+spec+"}")
 	object.SetGroupVersionKind(kind)
 	if kind.Kind == "APIService" {
 		object.SetName("v1.example") // the version and the group in the spec

@@ -15,11 +15,11 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // shared is the client config of the administrator of the server that most tests share.
@@ -74,11 +74,9 @@ func (c cluster) kudo(resource string) dynamic.ResourceInterface {
 // create creates an object of kudo.dev, which is YAML text or a Go value.
 func (c cluster) create(t *testing.T, resource string, object any) error {
 	t.Helper()
-	content := map[string]any{}
+	var content map[string]any
 	if text, isText := object.(string); isText {
-		if err := yaml.Unmarshal([]byte(text), &content); err != nil {
-			t.Fatal(err)
-		}
+		content = yamltest.Map(t, text)
 	} else {
 		var err error
 		if content, err = runtime.DefaultUnstructuredConverter.ToUnstructured(object); err != nil {
@@ -103,9 +101,7 @@ func (c cluster) mustCreate(t *testing.T, resource string, object any) {
 func (c cluster) operator(t *testing.T, name, version, spec string) {
 	t.Helper()
 	object := &api.OperatorVersion{}
-	if err := yaml.UnmarshalStrict([]byte(spec), &object.Spec); err != nil {
-		t.Fatal(err)
-	}
+	yamltest.Into(t, spec, &object.Spec)
 	object.Name, object.Spec.Operator.Name, object.Spec.Version = name+"-"+version, name, version
 	c.mustCreate(t, "operatorversions", object)
 }

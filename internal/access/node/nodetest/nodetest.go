@@ -11,9 +11,9 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
-	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/access/node"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const pods = `
@@ -70,11 +70,7 @@ const pods = `
 // Pods returns pods of the nodes n1 and n2, and one without a node. The first one uses objects in every way that a pod can.
 func Pods(t testing.TB) []*corev1.Pod {
 	t.Helper()
-	var items []*corev1.Pod
-	if err := yaml.UnmarshalStrict([]byte(pods), &items); err != nil {
-		t.Fatal(err)
-	}
-	return items
+	return *yamltest.Decode[[]*corev1.Pod](t, pods)
 }
 
 // Relations returns the relations of some volumes, attachments, slices and drivers.

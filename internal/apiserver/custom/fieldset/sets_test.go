@@ -12,18 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/text"
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/value"
 )
 
 // owned returns an object whose managed fields have one set.
 func owned(t *testing.T, fields string) map[string]any {
 	t.Helper()
-	var obj map[string]any
-	text := fmt.Sprintf(`{"metadata":{"managedFields":[{"manager":"m","operation":"Update","fieldsV1":%s}]}}`, fields)
-	if err := json.Unmarshal([]byte(text), &obj); err != nil {
-		t.Fatal(err)
-	}
-	return obj
+	return yamltest.Map(t, fmt.Sprintf(`{"metadata":{"managedFields":[{"manager":"m","operation":"Update","fieldsV1":%s}]}}`, fields))
 }
 
 func setOf(t *testing.T, obj map[string]any) map[string]any {
