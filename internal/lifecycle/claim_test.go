@@ -148,7 +148,7 @@ func TestClaimWithoutFinalizer(t *testing.T) {
 	for name, protect := range map[string]bool{"protect": true, "release only": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := startLedBy(t, "test")
+			c := startWithout(t)
 			claims := c.CoreV1().PersistentVolumeClaims(metav1.NamespaceDefault)
 			for _, name := range []string{"old", "deleted"} {
 				c.createClaim(t, metav1.NamespaceDefault, name)
@@ -160,7 +160,7 @@ func TestClaimWithoutFinalizer(t *testing.T) {
 			if err := claims.Delete(t.Context(), "deleted", metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			start(t, lifecycle.Config{Client: c.Config, Identity: "test", ProtectVolumes: protect})
+			startLeading(t, lifecycle.Config{Client: c.Config, ProtectVolumes: protect})
 			waittest.Until(t, "the deleted claim is released", func() bool {
 				return slices.Equal(c.finalizers(t, metav1.NamespaceDefault, "deleted"), []string{"example.com/first"})
 			})

@@ -7,6 +7,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
+
+	"holdfast.dev/holdfast/internal/connection"
 )
 
 // The constants that determine how long a takeover by another leader takes, and the
@@ -19,6 +21,16 @@ const (
 	NodeTimeout   = nodeTimeout
 	Quarantine    = orphanQuarantine
 )
+
+// RunLeading runs the controllers as Run does, but without an election.
+func RunLeading(ctx context.Context, config Config) error {
+	server, err := connection.Open(config.Client, connection.Options{UserAgent: userAgent})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	return lead(ctx, config, server)
+}
 
 // NewPodReconciler returns the function that reconciles a pod in the first store. The second store has the
 // nodes.

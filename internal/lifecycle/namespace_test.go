@@ -196,7 +196,7 @@ func TestNamespaceKeepsOtherFinalizers(t *testing.T) {
 // discovery of an API group fails.
 func TestNamespaceWaitsForDiscovery(t *testing.T) {
 	t.Parallel()
-	c := startLedBy(t, "test")
+	c := startWithout(t)
 	var failing atomic.Bool
 	failing.Store(true)
 	config := rest.CopyConfig(c.Config)
@@ -215,7 +215,7 @@ func TestNamespaceWaitsForDiscovery(t *testing.T) {
 			return next.RoundTrip(request)
 		})
 	})
-	start(t, lifecycle.Config{Client: config, Identity: "test"})
+	startLeading(t, lifecycle.Config{Client: config})
 	c.createNamespace(t, "shop")
 	c.createConfigMap(t, "shop", "plain")
 	c.deleteNamespace(t, "shop")

@@ -19,7 +19,7 @@ import (
 // the node is deleted later, and that a pod on another node and a pod without a node stay.
 func TestOrphansAreDeleted(t *testing.T) {
 	t.Parallel()
-	c := startLedBy(t, "test")
+	c := startWithout(t)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "orphans"}}
 	if _, err := c.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -43,8 +43,8 @@ func TestOrphansAreDeleted(t *testing.T) {
 	for name, node := range map[string]string{"nowhere": "missing", "on-goes": "goes", "on-stays": "stays", "unbound": ""} {
 		c.createPod(t, "orphans", newPod(name, node, 30))
 	}
-	start(t, lifecycle.Config{
-		Client: c.Config, Identity: "test", Controllers: lifecycle.Selection{lifecycle.PodsOfLostNodes}, OrphanQuarantine: time.Millisecond,
+	startLeading(t, lifecycle.Config{
+		Client: c.Config, Controllers: lifecycle.Selection{lifecycle.PodsOfLostNodes}, OrphanQuarantine: time.Millisecond,
 	})
 	gone := func(name string) {
 		t.Helper()

@@ -21,8 +21,8 @@ const (
 // startWithRootCA starts a server, and controllers with a CA certificate.
 func startWithRootCA(t testing.TB) cluster {
 	t.Helper()
-	c := startLedBy(t, "test")
-	start(t, lifecycle.Config{Client: c.Config, Identity: "test", RootCA: []byte(rootCA)})
+	c := startWithout(t)
+	startLeading(t, lifecycle.Config{Client: c.Config, RootCA: []byte(rootCA)})
 	return c
 }
 
@@ -150,8 +150,8 @@ func TestTerminatingNamespace(t *testing.T) {
 // TestWithoutRootCA checks that without a CA certificate no ConfigMap is created.
 func TestWithoutRootCA(t *testing.T) {
 	t.Parallel()
-	c := startLedBy(t, "test")
-	start(t, lifecycle.Config{Client: c.Config, Identity: "test"})
+	c := startWithout(t)
+	startLeading(t, lifecycle.Config{Client: c.Config})
 	c.createNamespace(t, "shop")
 	waittest.Until(t, "service account", func() bool { return c.hasAccount(t, "shop") })
 	if found := c.rootCA(t, "shop"); found.UID != "" {

@@ -58,14 +58,31 @@ func (c cluster) transitions(t testing.TB) int32 {
 	return ptr.Deref(c.lease(t).LeaseTransitions, 0)
 }
 
+// startWithout starts a server without controllers, for tests that run the controllers themselves with startLeading.
+func startWithout(t testing.TB) cluster {
+	t.Helper()
+	return cluster{servertest.Start(t, apiserver.Config{Controllers: lifecycle.Selection{"-*"}}).Cluster(t)}
+}
+
+// startLeading starts the controllers without an election. On a busy machine, an elected leader may lose its Lease to the server.
+func startLeading(t testing.TB, config lifecycle.Config) {
+	t.Helper()
+	run(t, config, lifecycle.RunLeading)
+}
+
 // start starts the controllers. They run until the test ends or stop is called.
 func start(t testing.TB, config lifecycle.Config) (stop func()) {
+	t.Helper()
+	return run(t, config, lifecycle.Run)
+}
+
+func run(t testing.TB, config lifecycle.Config, run func(context.Context, lifecycle.Config) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		if err := lifecycle.Run(ctx, config); err != nil {
+		if err := run(ctx, config); err != nil {
 			t.Errorf("run: %v", err)
 		}
 	}()
