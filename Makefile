@@ -166,7 +166,7 @@ pages: ## write docs/benchmarks.md, docs/scale.md and their plots from docs/benc
 	go -C bench run . scale
 
 # What compare compares, and what it needs.
-COMPARE := attack cluster guard guard-reviews kubectl kudo nodes
+COMPARE := attack cluster guard guard-reviews kubectl kudo nodes oracle
 REVIEWS := internal/othercluster/guard/testdata/reviews
 compare-attack        = attack -peer ../bin/peer
 compare-cluster       = cluster -peer ../bin/peer
@@ -176,10 +176,11 @@ compare-kubectl       = kubectl -peer ../bin/peer
 compare-kudo          = kudo -peer ../bin/peer
 compare-nodes         = cluster -peer ../bin/peer -nodes 100 -pods 3000
 .PHONY: compare
-compare: build $(if $(filter cluster nodes,$(WHAT)),$(COMPONENTS)) $(if $(filter-out cluster,$(WHAT)),$(PEER)) ## compare answers with kube-apiserver (WHAT=attack, cluster, guard, guard-reviews, kubectl, kudo or nodes)
+compare: build $(if $(filter cluster nodes,$(WHAT)),$(COMPONENTS)) $(if $(filter-out cluster oracle,$(WHAT)),$(PEER)) ## compare answers with kube-apiserver (WHAT=attack, cluster, guard, guard-reviews, kubectl, kudo, nodes or oracle)
 	@$(if $(filter $(WHAT),$(COMPARE)),true,echo "make compare needs WHAT, one of: $(COMPARE)" && exit 2)
 	$(if $(filter guard-reviews,$(WHAT)),rm -f $(REVIEWS)/*.json)
-	go -C bench run . $(compare-$(WHAT)) $(ARGS)
+	$(if $(filter oracle,$(WHAT)),cd test && HOLDFAST_ORACLE_ROUNDS=$(or $(ROUNDS),30) go test -vet=off -count 1 -v -timeout 60m -run TestUpstream ./upstream,\
+		go -C bench run . $(compare-$(WHAT)) $(ARGS))
 
 .PHONY: vuln
 vuln: bin/govulncheck ## look for known vulnerabilities in the code that we call, in the Go vulnerability database
