@@ -24,6 +24,9 @@ type exception struct {
 	Reason string `json:"reason"`
 	// Long is true if only the long form is sure to meet the difference.
 	Long bool `json:"long"`
+	// Timed is true if the difference depends on the second in which a write runs. Not every run
+	// meets it.
+	Timed bool `json:"timed"`
 
 	met int
 }
