@@ -176,8 +176,8 @@ func TestAppliedDuplicateKeys(t *testing.T) {
 	}
 }
 
-// TestAnotherUID checks that an update with the UID of another object is a conflict. In a patch and in an applied configuration, the UID
-// is a field that cannot change.
+// TestAnotherUID checks that an update and a patch with the UID of another object are a conflict. In an applied configuration, the UID is a
+// field that cannot change.
 func TestAnotherUID(t *testing.T) {
 	t.Parallel()
 	const group = "anotheruid.example.com"
@@ -185,7 +185,7 @@ func TestAnotherUID(t *testing.T) {
 	object := `{apiVersion: ` + group + `/v1, kind: Thing, metadata: {name: o, uid: u}}`
 	shared.must(t, http.StatusCreated, "POST", objectsPath(group), strings.Replace(object, ", uid: u", "", 1))
 	shared.must(t, http.StatusConflict, "PUT", objectPath(group), object)
-	shared.must(t, http.StatusUnprocessableEntity, merge, objectPath(group), `{metadata: {uid: u}}`)
-	shared.must(t, http.StatusUnprocessableEntity, "PATCH application/json-patch+json", objectPath(group), `[{op: replace, path: /metadata/uid, value: u}]`)
+	shared.must(t, http.StatusConflict, merge, objectPath(group), `{metadata: {uid: u}}`)
+	shared.must(t, http.StatusConflict, "PATCH application/json-patch+json", objectPath(group), `[{op: replace, path: /metadata/uid, value: u}]`)
 	shared.must(t, http.StatusUnprocessableEntity, apply, objectPath(group)+"?fieldManager=m", object)
 }

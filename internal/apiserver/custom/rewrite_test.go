@@ -44,6 +44,7 @@ func TestWriteAgain(t *testing.T) {
 		"an invalid value": {`{spec: {num: 0}}`, `[{op: replace, path: /spec/num, value: 0}]`, 422},
 		"a fixed value":    {`{spec: {fixed: g}}`, `[{op: replace, path: /spec/fixed, value: g}]`, 400},
 		"another name":     {`{metadata: {name: x}}`, `[{op: replace, path: /metadata/name, value: x}]`, 400},
+		"another UID":      {`{metadata: {uid: u}}`, `[{op: replace, path: /metadata/uid, value: u}]`, 409},
 		"an old version":   {`{metadata: {resourceVersion: "1"}}`, `[{op: replace, path: /metadata/resourceVersion, value: "1"}]`, 409},
 	}
 	for name, test := range cases {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -135,6 +136,12 @@ func (r *request) fromApply(old *object.Object) (*object.Object, error) {
 	if old == nil && obj.GetUID() != "" {
 		return nil, apierrors.NewConflict(r.Scope.Resource.GroupResource(), r.name,
 			fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", obj.GetUID()))
+	}
+	if old != nil && obj.GetUID() != "" && obj.GetUID() != old.GetUID() {
+		// As in Kubernetes, the UID of a configuration is a field that cannot change, and no precondition.
+		return nil, apierrors.NewInvalid(r.Version.Kind.GroupKind, r.name, field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "uid"), obj.GetUID(), validation.FieldImmutableErrorMsg),
+		})
 	}
 	if err := r.checkTarget(obj); err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -67,10 +66,9 @@ func (j Judge) BeginUpdate(
 	updated, old := object.From(newObj), object.From(oldObj)
 	updated.Unseen = old.Unseen
 	if uid := updated.GetUID(); uid != "" && uid != old.GetUID() {
-		// The store has compared the UID of a PUT. A patch or a configuration may contain a UID too.
-		return nil, apierrors.NewInvalid(j.Version.Kind.GroupKind, old.GetName(), field.ErrorList{
-			field.Invalid(field.NewPath("metadata", "uid"), uid, validation.FieldImmutableErrorMsg),
-		})
+		// The store compares the UID only for a PUT, but a patch may contain a UID too.
+		return nil, apierrors.NewConflict(j.Version.Kind.GroupResource(), old.GetName(),
+			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, old.GetUID())) //nolint:staticcheck // the store's words
 	}
 	if err := j.checkImmutable(ctx, updated, old); err != nil {
 		return nil, err
