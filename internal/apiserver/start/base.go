@@ -38,7 +38,8 @@ type Base struct {
 	Reports *console.Reports
 	// ClientCA verifies client certificates.
 	ClientCA dynamiccertificates.CAContentProvider
-	Metrics  Metrics
+	// Metrics are Holdfast's own metrics of this server.
+	Metrics Metrics
 	// Running ends when the server has stopped serving.
 	Running context.Context
 }
