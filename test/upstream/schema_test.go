@@ -15,7 +15,7 @@ type models map[string]*spec.Schema
 
 func publishedModels() models {
 	all := models{}
-	for name, definition := range openapi.GetOpenAPIDefinitions(func(name string) spec.Ref { return spec.MustCreateRef(name) }) {
+	for name, definition := range openapi.GetOpenAPIDefinitions(spec.MustCreateRef) {
 		all[name] = &definition.Schema
 	}
 	return all
