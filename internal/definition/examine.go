@@ -21,10 +21,10 @@ type Examination struct {
 // Examine does the work of Validate, Inspect and KubernetesErrors, but decodes each schema only
 // once. Call Prepare before.
 func (w Write) Examine(ctx context.Context, crd *CustomResourceDefinition) Examination {
-	if errs := w.validateExpressions(crd); len(errs) > 0 {
+	versions := readVersions(crd)
+	if errs := w.validateExpressions(crd, versions); len(errs) > 0 {
 		return Examination{Errors: errs}
 	}
-	versions := readVersions(crd)
 	out := Examination{
 		Errors:   w.validate(ctx, crd, versions),
 		Warnings: w.inspect(crd, versions),

@@ -3,10 +3,13 @@ package definition
 import (
 	"fmt"
 	"regexp/syntax"
+	"slices"
+	"strings"
 
-	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/parser"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"holdfast.dev/holdfast/schema"
@@ -22,10 +25,10 @@ const (
 
 // validateExpressions returns an error for each regular expression that is too large, and one if all of them are, of the schemas that
 // the write changes. It compiles nothing.
-func (w Write) validateExpressions(crd *CustomResourceDefinition) field.ErrorList {
+func (w Write) validateExpressions(crd *CustomResourceDefinition, versions []readVersion) field.ErrorList {
 	var errs field.ErrorList
 	total := 0
-	for _, r := range decodeVersions(crd) {
+	for _, r := range versions {
 		if r.schema == nil || !w.changesSchema(crd, r.index) {
 			continue
 		}
@@ -71,36 +74,37 @@ func expressionsOf(v *schema.Visit) []string {
 // expressionsOfRule returns the constants in a CEL expression that are regular expressions. An expression that cannot be parsed has
 // none: upstream's rules report it.
 func expressionsOfRule(rule string) []string {
-	if rule == "" {
+	// Most rules have no regular expression, and need not be parsed.
+	if !slices.ContainsFunc(withExpression, func(function string) bool { return strings.Contains(rule, function) }) {
 		return nil
 	}
-	env, err := cel.NewCustomEnv(cel.StdLib(), cel.OptionalTypes())
+	rules, err := parser.NewParser(parser.Macros(), parser.EnableOptionalSyntax(true), parser.EnableIdentEscapeSyntax(true))
 	if err != nil {
 		return nil
 	}
-	parsed, issues := env.Parse(rule)
-	if issues.Err() != nil {
+	parsed, errs := rules.Parse(common.NewTextSource(rule))
+	if parsed == nil || errs != nil && len(errs.GetErrors()) > 0 {
 		return nil
 	}
 	var found []string
-	ast.PreOrderVisit(parsed.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() != ast.CallKind {
+	ast.PreOrderVisit(parsed.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind || !slices.Contains(withExpression, e.AsCall().FunctionName()) {
 			return
 		}
-		switch e.AsCall().FunctionName() {
-		case "matches", "find", "findAll":
-			for _, argument := range e.AsCall().Args() {
-				if argument.Kind() != ast.LiteralKind {
-					continue
-				}
-				if text, ok := argument.AsLiteral().(types.String); ok {
-					found = append(found, string(text))
-				}
+		for _, argument := range e.AsCall().Args() {
+			if argument.Kind() != ast.LiteralKind {
+				continue
+			}
+			if text, ok := argument.AsLiteral().(types.String); ok {
+				found = append(found, string(text))
 			}
 		}
 	}))
 	return found
 }
+
+// withExpression are the functions of CEL that take a regular expression.
+var withExpression = []string{"matches", "find", "findAll"}
 
 // sizeOfExpression returns the number of steps of a regular expression, about as Go compiles it. One that is invalid has none: other
 // rules report it.

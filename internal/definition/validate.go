@@ -17,10 +17,11 @@ import (
 // stored under earlier rules can still be updated. If a regular expression is too
 // large, only such errors are returned: the other rules would compile it.
 func (w Write) Validate(ctx context.Context, crd *CustomResourceDefinition) field.ErrorList {
-	if errs := w.validateExpressions(crd); len(errs) > 0 {
+	versions := readVersions(crd)
+	if errs := w.validateExpressions(crd, versions); len(errs) > 0 {
 		return errs
 	}
-	return w.validate(ctx, crd, readVersions(crd))
+	return w.validate(ctx, crd, versions)
 }
 
 func (w Write) validate(ctx context.Context, crd *CustomResourceDefinition, versions []readVersion) field.ErrorList {

@@ -49,7 +49,7 @@ func TestWatchFlood(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer seen.Stop()
-	// Each event is sent to all watches, and fills the buffers of those that nobody reads.
+	// Each event is sent to all watches, and fills the buffers of those that the user does not read.
 	data := map[string]string{"text": strings.Repeat("x", 10<<10)}
 	for range 30 {
 		written, err := watcher.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "flooded-"}, Data: data}, metav1.CreateOptions{})

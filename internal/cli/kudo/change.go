@@ -43,7 +43,7 @@ func (s *server) judge(ctx context.Context, name string, c change) (*judgement, 
 	if err := c.edit(after); err != nil {
 		return nil, err
 	}
-	decision, err := decision.Review{
+	decided, err := decision.Review{
 		Old: before, New: after,
 		Version: func(key string) (*api.OperatorVersion, error) {
 			if c.target != nil && c.target.Name == key {
@@ -55,7 +55,7 @@ func (s *server) judge(ctx context.Context, name string, c change) (*judgement, 
 	if err != nil {
 		return nil, fmt.Errorf("instance %s: %w", name, err)
 	}
-	return &judgement{before: before, after: after, decision: decision}, nil
+	return &judgement{before: before, after: after, decision: decided}, nil
 }
 
 // write judges and makes a change. If the write conflicts with another one, for example of

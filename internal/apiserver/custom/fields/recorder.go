@@ -39,7 +39,10 @@ type Endpoint struct {
 
 // IsWritten reports whether a write to the endpoint can change a top-level field.
 func (e Endpoint) IsWritten(name string) bool {
-	return name == status == (e.Subresource == status) || name == status && !e.Version.Compiled.HasStatus()
+	if e.Subresource == status {
+		return name == status
+	}
+	return name != status || !e.Version.Compiled.HasStatus()
 }
 
 // written returns filters that leave only the fields that a write to the endpoint can change. Other versions have them too: a write
