@@ -47,6 +47,8 @@ BENCHMARKED := grep -rlE '^func Benchmark' --include='*_test.go' --exclude-dir=t
 # The servers beside which bench/ measures, and the components that run on a server. bench/peer/go.mod has their versions.
 PEER := bin/peer/kube-apiserver bin/peer/etcd
 COMPONENTS := bin/peer/kube-controller-manager bin/peer/kube-scheduler bin/peer/kubemark
+# The tests of Kubernetes, and the kubectl that some of them run.
+E2E := bin/peer/e2e.test bin/peer/kubectl
 
 # gotestsum prints one line per package and the output of failed tests.
 GOTESTSUM := $(CURDIR)/bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped --
@@ -166,21 +168,26 @@ pages: ## write docs/benchmarks.md, docs/scale.md and their plots from docs/benc
 	go -C bench run . scale
 
 # What compare compares, and what it needs.
-COMPARE := attack cluster guard guard-reviews kubectl kudo nodes oracle
+COMPARE := attack cluster conformance guard guard-reviews kubectl kudo nodes oracle
 REVIEWS := internal/othercluster/guard/testdata/reviews
 compare-attack        = attack -peer ../bin/peer
 compare-cluster       = cluster -peer ../bin/peer
+compare-conformance   = conformance -peer ../bin/peer -out ../docs/conformance.md
 compare-guard         = guard -peer ../bin/peer
 compare-guard-reviews = guard -peer ../bin/peer -record ../$(REVIEWS)
 compare-kubectl       = kubectl -peer ../bin/peer
 compare-kudo          = kudo -peer ../bin/peer
 compare-nodes         = cluster -peer ../bin/peer -nodes 100 -pods 3000
 .PHONY: compare
-compare: build $(if $(filter cluster nodes,$(WHAT)),$(COMPONENTS)) $(if $(filter-out cluster oracle,$(WHAT)),$(PEER)) ## compare answers with kube-apiserver (WHAT=attack, cluster, guard, guard-reviews, kubectl, kudo, nodes or oracle)
+compare: build $(if $(filter cluster conformance nodes,$(WHAT)),$(COMPONENTS)) $(if $(filter conformance,$(WHAT)),$(E2E)) $(if $(filter-out cluster oracle,$(WHAT)),$(PEER)) ## compare answers with kube-apiserver (WHAT=attack, cluster, conformance, guard, guard-reviews, kubectl, kudo, nodes or oracle)
 	@$(if $(filter $(WHAT),$(COMPARE)),true,echo "make compare needs WHAT, one of: $(COMPARE)" && exit 2)
 	$(if $(filter guard-reviews,$(WHAT)),rm -f $(REVIEWS)/*.json)
 	$(if $(filter oracle,$(WHAT)),cd test && HOLDFAST_ORACLE_ROUNDS=$(or $(ROUNDS),30) go test -vet=off -count 1 -v -timeout 60m -run TestUpstream ./upstream,\
 		go -C bench run . $(compare-$(WHAT)) $(ARGS))
+
+.PHONY: conformance
+conformance:
+	@$(MAKE) compare WHAT=conformance
 
 .PHONY: vuln
 vuln: bin/govulncheck ## look for known vulnerabilities in the code that we call, in the Go vulnerability database
@@ -210,9 +217,13 @@ bin/govulncheck: tools/go.mod tools/go.sum
 # Components of Kubernetes and etcd, from the module proxy, at the versions of bench/peer/go.mod. Clients complain about a Kubernetes component without a version.
 KUBERNETES_VERSION = $(shell awk '$$1 == "k8s.io/kubernetes" { print $$2; exit }' bench/peer/go.mod)
 KUBERNETES_LDFLAGS = $(foreach module,component-base client-go/pkg,-X k8s.io/$(module)/version.gitVersion=$(KUBERNETES_VERSION))
-bin/peer/kube-apiserver bin/peer/kube-controller-manager bin/peer/kube-scheduler bin/peer/kubemark: bench/peer/go.mod bench/peer/go.sum
+bin/peer/kube-apiserver bin/peer/kube-controller-manager bin/peer/kube-scheduler bin/peer/kubemark bin/peer/kubectl: bench/peer/go.mod bench/peer/go.sum
 	$(COMPILER_GOGC) go -C bench/peer build -ldflags '-s -w $(KUBERNETES_LDFLAGS)' -o ../../$@ \
 		k8s.io/kubernetes/cmd/$(@F)
+	@touch $@
+
+bin/peer/e2e.test: bench/peer/go.mod bench/peer/go.sum
+	$(COMPILER_GOGC) go -C bench/peer test -c -vet=off -ldflags '-s -w $(KUBERNETES_LDFLAGS)' -o ../../$@ k8s.io/kubernetes/test/e2e
 	@touch $@
 
 bin/peer/etcd: bench/peer/go.mod bench/peer/go.sum

@@ -11,9 +11,9 @@ type object struct {
 		OwnerReferences                       []struct{ Kind, Name string }
 	}
 	Spec struct {
-		NodeName, RestartPolicy string
-		Containers              []struct{ Name, Image string }
-		Template                struct {
+		NodeName, RestartPolicy    string
+		InitContainers, Containers []container
+		Template                   struct {
 			Spec struct{ Containers []struct{ Image string } }
 		}
 		Taints []struct{ Key string }

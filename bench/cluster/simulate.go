@@ -68,7 +68,7 @@ func (n *simulatedNode) register(ctx context.Context, taint bool) error {
 		taints = fmt.Sprintf(`[{"key":%q,"effect":"NoSchedule"}]`, simulatedKey)
 	}
 	for path, body := range map[string]string{
-		"/api/v1/nodes": fmt.Sprintf(`{"metadata":{"name":%q,"labels":{%q:"true","kubernetes.io/hostname":%q}},"spec":{"taints":%s}}`,
+		"/api/v1/nodes": fmt.Sprintf(`{"metadata":{"name":%q,"labels":{%q:"true","kubernetes.io/hostname":%q,"kubernetes.io/os":"linux"}},"spec":{"taints":%s}}`,
 			n.name, simulatedKey, n.name, taints),
 		leases: fmt.Sprintf(`{"metadata":{"name":%q},"spec":{"holderIdentity":%q,"leaseDurationSeconds":40,"renewTime":%q}}`,
 			n.name, n.name, microTime()),
@@ -93,8 +93,9 @@ func (n *simulatedNode) writeStatus(ctx context.Context) error {
 	for kind, status := range map[string]string{"MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False", "Ready": "True"} {
 		conditions += fmt.Sprintf(`,{"type":%q,"status":%q,"reason":"Simulated","lastHeartbeatTime":%q}`, kind, status, now())
 	}
-	return n.patch(ctx, "/api/v1/nodes/"+n.name+"/status",
-		fmt.Sprintf(`{"status":{"capacity":%s,"allocatable":%s,"conditions":[%s]}}`, resources, resources, conditions[1:]))
+	return n.patch(ctx, "/api/v1/nodes/"+n.name+"/status", fmt.Sprintf(
+		`{"status":{"capacity":%s,"allocatable":%s,"conditions":[%s],"addresses":[{"type":"InternalIP","address":%q}],`+
+			`"nodeInfo":{"operatingSystem":"linux","architecture":"amd64"}}}`, resources, resources, conditions[1:], n.address(0)))
 }
 
 // patch sends a strategic merge patch, as a kubelet does.
@@ -161,32 +162,4 @@ func (n *simulatedNode) handle(ctx context.Context, e event) error {
 		return nil // the pod has changed, and the watch says how
 	}
 	return err
-}
-
-// podStatus returns the status of a pod that runs, or that has succeeded if it is not to be restarted.
-func (n *simulatedNode) podStatus(pod *object) map[string]any {
-	phase, ready := "Running", "True"
-	state := map[string]any{"running": map[string]any{"startedAt": now()}}
-	if pod.Spec.RestartPolicy == "Never" {
-		phase, ready = "Succeeded", "False"
-		state = map[string]any{"terminated": map[string]any{"exitCode": 0, "startedAt": now(), "finishedAt": now(), "reason": "Completed"}}
-	}
-	var conditions, containers []any
-	for _, kind := range []string{"Initialized", "ContainersReady", "Ready"} {
-		status := ready
-		if kind == "Initialized" {
-			status = "True"
-		}
-		conditions = append(conditions, map[string]any{"type": kind, "status": status, "lastTransitionTime": now()})
-	}
-	for _, container := range pod.Spec.Containers {
-		containers = append(containers, map[string]any{
-			"name": container.Name, "image": container.Image, "imageID": "", "ready": ready == "True", "restartCount": 0, "state": state,
-		})
-	}
-	ip := fmt.Sprintf("10.%d.%d.%d", 128+n.number/256, n.number%256, 1+n.pods%254)
-	return map[string]any{
-		"phase": phase, "podIP": ip, "podIPs": []any{map[string]any{"ip": ip}}, "startTime": now(),
-		"conditions": conditions, "containerStatuses": containers,
-	}
 }

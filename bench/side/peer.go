@@ -6,8 +6,8 @@ import (
 )
 
 // Peer runs kube-apiserver and etcd, two programs of a directory. The flags are those of a usual installation; everything else,
-// such as the limits of requests and the admission plugins, is the default.
-func Peer(binaries string) Side {
+// such as the limits of requests and the admission plugins, is the default, unless further flags change it.
+func Peer(binaries string, flags ...string) Side {
 	return Side{Name: "kube-apiserver", start: func(dir string) (*Server, error) {
 		ports, err := FreePorts(3)
 		if err != nil {
@@ -27,12 +27,13 @@ func Peer(binaries string) Side {
 			return nil, err
 		}
 		s.processes = append(s.processes, etcd)
-		apiserver, err := startProcess(dir, filepath.Join(binaries, "kube-apiserver"),
+		apiserver, err := startProcess(dir, filepath.Join(binaries, "kube-apiserver"), append([]string{
 			"--etcd-servers", etcdURL, "--bind-address", "127.0.0.1", "--secure-port", ports[2],
 			"--tls-cert-file", files.servingCert, "--tls-private-key-file", files.servingKey, "--client-ca-file", files.authority,
 			"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", files.tokenKey,
 			"--service-account-signing-key-file", files.tokenKey, "--authorization-mode", "Node,RBAC",
-			"--service-cluster-ip-range", "10.96.0.0/16")
+			"--service-cluster-ip-range", "10.96.0.0/16",
+		}, flags...)...)
 		if err != nil {
 			return s, err
 		}
