@@ -15,6 +15,9 @@ import (
 	"holdfast.dev/holdfast/bench/side"
 )
 
+// advertised sets the address in the Service kubernetes. Neither server publishes a loopback address there. No client uses it.
+const advertised = "--advertise-address=192.0.2.1"
+
 // conformanceRun are the flags of "bench conformance".
 type conformanceRun struct {
 	chosen             sides
@@ -78,7 +81,7 @@ func (r *conformanceRun) run(ctx context.Context) error {
 		return err
 	}
 	for _, s := range []side.Side{
-		side.Peer(r.chosen.peer, "--allow-privileged"), side.Holdfast(r.chosen.holdfast, besideControllerManager),
+		side.Peer(r.chosen.peer, "--allow-privileged", advertised), side.Holdfast(r.chosen.holdfast, besideControllerManager, advertised),
 	} {
 		if r.on != "" && r.on != s.Name {
 			continue
