@@ -31,7 +31,7 @@ func storageKinds() []Kind {
 		{
 			GroupVersion: gv, Resource: "csistoragecapacities",
 			Object: &storagev1.CSIStorageCapacity{}, List: &storagev1.CSIStorageCapacityList{},
-			ConditionalUpdate: true, ReturnDeleted: true,
+			ConditionalUpdate: true,
 		},
 		{
 			GroupVersion: gv, Resource: "volumeattachments", Scope: Cluster,

@@ -53,8 +53,11 @@ func (s strategy) AllowCreateOnUpdate(context.Context) bool { return s.kind.Crea
 // AllowUnconditionalUpdate implements rest.RESTUpdateStrategy.
 func (s strategy) AllowUnconditionalUpdate(context.Context) bool { return !s.kind.ConditionalUpdate }
 
-// Canonicalize implements rest.RESTCreateStrategy; defaults did it already.
-func (strategy) Canonicalize(runtime.Object) {}
+// Canonicalize implements rest.RESTCreateStrategy. It sets the kind, which the stored object has and an applied one has not: the store
+// compares both, to see that a write changes nothing but the times of managers.
+func (s strategy) Canonicalize(obj runtime.Object) {
+	obj.GetObjectKind().SetGroupVersionKind(s.kind.GroupVersionKind())
+}
 
 // PrepareForCreate implements rest.RESTCreateStrategy: clients do not set the status
 // of a new object, and generations start at one.

@@ -56,8 +56,11 @@ func (strategy) AllowCreateOnUpdate(context.Context) bool { return false }
 // AllowUnconditionalUpdate implements rest.RESTUpdateStrategy.
 func (strategy) AllowUnconditionalUpdate(context.Context) bool { return false }
 
-// Canonicalize implements rest.RESTCreateStrategy. PrepareForCreate does its work.
-func (strategy) Canonicalize(runtime.Object) {}
+// Canonicalize implements rest.RESTCreateStrategy. It sets the kind, which the stored object has and an applied one has not: the store
+// compares both, to see that a write changes nothing but the times of managers.
+func (strategy) Canonicalize(obj runtime.Object) {
+	obj.GetObjectKind().SetGroupVersionKind(definition.Kind)
+}
 
 // PrepareForCreate implements rest.RESTCreateStrategy.
 func (s strategy) PrepareForCreate(ctx context.Context, obj runtime.Object) {
