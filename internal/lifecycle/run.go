@@ -104,6 +104,7 @@ func (c Config) controllers(server *connection.Connection, ledger *quota.Ledger)
 		Quotas:          func() controller { return newQuotas(server, ledger) },
 		ClaimsInUse:     func() controller { return newClaims(server, c) },
 		VolumesInUse:    func() controller { return newVolumes(server, c) },
+		ClassesInUse:    func() controller { return newAttributesClasses(server, c) },
 		RootCAs:         func() controller { return newRootCAs(server, c.RootCA) },
 	} {
 		if c.Controllers.Has(name) && (name != RootCAs || len(c.RootCA) > 0) {

@@ -17,13 +17,14 @@ const (
 	Garbage         = "garbage-collector-controller"
 	ClaimsInUse     = "persistentvolumeclaim-protection-controller"
 	VolumesInUse    = "persistentvolume-protection-controller"
+	ClassesInUse    = "volumeattributesclass-protection-controller"
 	RootCAs         = "root-ca-certificate-publisher-controller"
 	Signing         = "certificatesigningrequest-signing-controller"
 )
 
 // names returns all names, sorted.
 func names() []string {
-	all := []string{Namespaces, PodsOfLostNodes, Accounts, Quotas, Garbage, ClaimsInUse, VolumesInUse, RootCAs, Signing}
+	all := []string{Namespaces, PodsOfLostNodes, Accounts, Quotas, Garbage, ClaimsInUse, VolumesInUse, ClassesInUse, RootCAs, Signing}
 	slices.Sort(all)
 	return all
 }

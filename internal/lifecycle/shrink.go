@@ -19,6 +19,12 @@ func claimInformer(factory informers.SharedInformerFactory) (cache.SharedIndexIn
 	return informer, informer.SetTransform(shrinkClaim)
 }
 
+// volumeInformer returns the informer of volumes that the controllers share.
+func volumeInformer(factory informers.SharedInformerFactory) (cache.SharedIndexInformer, error) {
+	informer := factory.Core().V1().PersistentVolumes().Informer()
+	return informer, informer.SetTransform(shrinkVolume)
+}
+
 // The shrink functions copy only the fields that the controllers read, so that the
 // informers use less memory.
 
@@ -115,7 +121,7 @@ func shrinkClaim(obj any) (any, error) {
 	return small, nil
 }
 
-// shrinkVolume copies the fields of a PersistentVolume on which its deletion depends.
+// shrinkVolume copies the fields of a PersistentVolume on which its deletion and that of its classes depend.
 func shrinkVolume(obj any) (any, error) {
 	found, ok := obj.(*corev1.PersistentVolume)
 	if !ok {
@@ -123,5 +129,6 @@ func shrinkVolume(obj any) (any, error) {
 	}
 	small := &corev1.PersistentVolume{ObjectMeta: shrinkMeta(found.ObjectMeta)}
 	small.Finalizers, small.Status.Phase = found.Finalizers, found.Status.Phase
+	small.Spec.VolumeAttributesClassName = found.Spec.VolumeAttributesClassName
 	return small, nil
 }

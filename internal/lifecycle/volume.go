@@ -32,8 +32,8 @@ func (*volumes) name() string { return "volumes" }
 
 // watch enqueues a volume when it has to get the finalizer, and when it is being deleted.
 func (v *volumes) watch(factory informers.SharedInformerFactory, enqueue func(cache.ObjectName)) error {
-	informer := factory.Core().V1().PersistentVolumes().Informer()
-	if err := informer.SetTransform(shrinkVolume); err != nil {
+	informer, err := volumeInformer(factory)
+	if err != nil {
 		return err
 	}
 	v.store = informer.GetStore()
@@ -43,7 +43,7 @@ func (v *volumes) watch(factory informers.SharedInformerFactory, enqueue func(ca
 			enqueue(cache.MetaObjectToName(found))
 		}
 	}
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    enqueueVolume,
 		UpdateFunc: func(_, newObj any) { enqueueVolume(newObj) },
 	})

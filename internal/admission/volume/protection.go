@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 )
@@ -15,6 +16,8 @@ const (
 	ClaimFinalizer = "kubernetes.io/pvc-protection"
 	// VolumeFinalizer keeps a PersistentVolume while it is bound to a claim.
 	VolumeFinalizer = "kubernetes.io/pv-protection"
+	// AttributesClassFinalizer keeps a VolumeAttributesClass while a claim or a volume names it.
+	AttributesClassFinalizer = "kubernetes.io/vac-protection"
 )
 
 // Protection is the admission plugin StorageObjectInUseProtection.
@@ -35,6 +38,8 @@ func (Protection) Admit(_ context.Context, a admission.Attributes, _ admission.O
 		addFinalizer(obj, ClaimFinalizer)
 	case *corev1.PersistentVolume:
 		addFinalizer(obj, VolumeFinalizer)
+	case *storagev1.VolumeAttributesClass:
+		addFinalizer(obj, AttributesClassFinalizer)
 	}
 	return nil
 }
