@@ -10,6 +10,12 @@
 //
 // Without the variable, the test is skipped: the code of Kubernetes takes minutes to compile. "make compare WHAT=oracle" sets it.
 //
-// testdata/exceptions.yaml lists the differences that stay, with their reasons. The test fails if
-// it finds a difference that is not in the list, or does not find one that is.
+// A second test sends random writes to our server and to kube-apiserver, and compares the answers. So it covers what only a whole
+// server does: patches and applies, the owners of fields, the addresses of Services, scales, deletions, and custom resources. The
+// definitions of these are in testdata/definitions.
+//
+//	HOLDFAST_WRITES=1000 go test ./upstream   # 1000 writes of custom resources, and 1000 of built-in kinds
+//
+// testdata/exceptions.yaml lists the differences that stay, with their reasons, and testdata/writes.yaml those that only the second
+// test meets. A test fails if it finds a difference that is not in the lists, or does not find one that is.
 package upstream

@@ -31,19 +31,19 @@ type exception struct {
 	met int
 }
 
-func readExceptions(t *testing.T) []*exception {
+func readExceptions(t *testing.T, path string) []*exception {
 	t.Helper()
-	text, err := os.ReadFile("testdata/exceptions.yaml")
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var list []*exception
 	if err := yaml.UnmarshalStrict(text, &list); err != nil {
-		t.Fatalf("testdata/exceptions.yaml: %v", err)
+		t.Fatalf("%s: %v", path, err)
 	}
 	for _, e := range list {
 		if e.Reason == "" {
-			t.Errorf("testdata/exceptions.yaml: %+v has no reason", *e)
+			t.Errorf("%s: %+v has no reason", path, *e)
 		}
 	}
 	return list

@@ -45,6 +45,14 @@ func (c *comparison) compareKind(kind native.Kind, version schema.GroupVersion) 
 	run.compareGenerated(run.compareManifests(run.base))
 }
 
+// name returns the name of the kind, with the version if it is not the first one.
+func (r *kindRun) name() string {
+	if r.version != r.kind.GroupVersion {
+		return r.kind.Name() + "." + r.version.String()
+	}
+	return r.kind.Name()
+}
+
 func (r *kindRun) request(stage string, object, old manifest) request {
 	q := request{APIVersion: r.version.String(), Kind: r.kind.Name(), Stage: stage}
 	q.Object, _ = json.Marshal(object)
@@ -90,7 +98,7 @@ func (r *kindRun) compareProperties() {
 		}
 	}
 	slices.Sort(r.stages)
-	r.judge(q, found)
+	r.judge(r.name(), q, found)
 }
 
 // compareManifests compares creations of manifests. It returns the objects that Kubernetes would
@@ -238,7 +246,7 @@ func (r *kindRun) compare(stage string, object, old manifest) manifest {
 		return nil
 	}
 	our := r.ours.ask(q)
-	r.judge(q, compareAnswers(our, their, r.columns))
+	r.judge(r.name(), q, compareAnswers(our, their, r.columns))
 	if their.Failure != "" || len(their.Errors) > 0 {
 		return nil
 	}
