@@ -8,7 +8,10 @@
 //
 //	HOLDFAST_ORACLE_ROUNDS=30 go test ./upstream   # 30 generated objects of each kind
 //
-// Without the variable, the test is skipped: the code of Kubernetes takes minutes to compile. "make compare WHAT=oracle" sets it.
+// HOLDFAST_ORACLE_KINDS is a regular expression that restricts the kinds, and HOLDFAST_ORACLE_REPORT
+// a file to which the test writes the differences, each with a request that shows it.
+//
+// Without HOLDFAST_ORACLE_ROUNDS, the test is skipped: the code of Kubernetes takes minutes to compile. "make compare WHAT=oracle" sets it.
 //
 // A second test sends random writes to our server and to kube-apiserver, and compares the answers. So it covers what only a whole
 // server does: patches and applies, the owners of fields, the addresses of Services, scales, deletions, and custom resources. The
