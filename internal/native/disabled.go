@@ -18,16 +18,16 @@ func DropDisabled(newObj, oldObj runtime.Object) {
 		dropElection(obj, oldObj)
 	case *appsv1.StatefulSet:
 		dropMaxUnavailable(obj, oldObj)
-		dropOfPod(podSpecOf(newObj), podSpecOf(oldObj))
+		dropOfPod(PodSpecOf(newObj), PodSpecOf(oldObj))
 	default:
-		if spec := podSpecOf(newObj); spec != nil {
-			dropOfPod(spec, podSpecOf(oldObj))
+		if spec := PodSpecOf(newObj); spec != nil {
+			dropOfPod(spec, PodSpecOf(oldObj))
 		}
 	}
 }
 
-// podSpecOf returns the spec of a pod or of the pod template of a workload; nil for other objects.
-func podSpecOf(obj runtime.Object) *corev1.PodSpec {
+// PodSpecOf returns the spec of a pod or of the pod template of a workload; nil for other objects.
+func PodSpecOf(obj runtime.Object) *corev1.PodSpec {
 	switch obj := obj.(type) {
 	case *corev1.Pod:
 		return &obj.Spec

@@ -158,7 +158,10 @@ func prepareJob(obj runtime.Object) {
 	if job.Spec.Selector.MatchLabels == nil {
 		job.Spec.Selector.MatchLabels = make(map[string]string, 1)
 	}
-	job.Spec.Selector.MatchLabels[batchv1.ControllerUidLabel] = uid
+	// Validation rejects another value.
+	if _, ok := job.Spec.Selector.MatchLabels[batchv1.ControllerUidLabel]; !ok {
+		job.Spec.Selector.MatchLabels[batchv1.ControllerUidLabel] = uid
+	}
 }
 
 // keepSigningRequestSpec keeps the spec of a CertificateSigningRequest. Its approval and its

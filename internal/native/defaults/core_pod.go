@@ -26,6 +26,7 @@ func pod(p *corev1.Pod) {
 	podResources(p)
 	podIPs(&p.Status)
 	roundUp(p.Status.AllocatedResources)
+	requirements(p.Status.Resources)
 	for _, statuses := range [][]corev1.ContainerStatus{
 		p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses,
 	} {
