@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -75,12 +76,13 @@ func CheckFields(newObj, oldObj runtime.Object) field.ErrorList {
 }
 
 // content converts an object to maps. It leaves out metadata and status, for which there are
-// no rules.
+// no rules. What can change in a Job depends on its status.
 func content(obj runtime.Object) (map[string]any, error) {
 	bare := reflect.New(reflect.TypeOf(obj).Elem())
 	bare.Elem().Set(reflect.ValueOf(obj).Elem())
+	_, isJob := obj.(*batchv1.Job)
 	for _, name := range []string{"ObjectMeta", "Status"} {
-		if value := bare.Elem().FieldByName(name); value.IsValid() {
+		if value := bare.Elem().FieldByName(name); value.IsValid() && !(isJob && name == "Status") {
 			value.SetZero()
 		}
 	}

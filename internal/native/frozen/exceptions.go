@@ -1,6 +1,8 @@
 package frozen
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"holdfast.dev/holdfast/immutability"
@@ -25,17 +27,19 @@ var (
 		Name:   "it was not set before",
 		Allows: func(c immutability.Change) bool { return isEmpty(c.Old) },
 	}
-	whileSuspended = &immutability.Exception{
-		Name:   "the Job is suspended",
-		Allows: func(c immutability.Change) bool { return at(c.OldObject, "spec", "suspend") == true },
+	withoutPods = &immutability.Exception{
+		Name: "the Job is suspended and has no pods",
+		Allows: func(c immutability.Change) bool {
+			status, _ := at(c.OldObject, "status").(map[string]any)
+			_, isStarted := status["startTime"]
+			return at(c.OldObject, "spec", "suspend") == true && isEmptyNumber(status["active"]) && (!isStarted || isSuspended(status))
+		},
 	}
 	// An indexed Job is scaled by setting completions and parallelism to the same number.
 	elasticJob = &immutability.Exception{
-		Name: "the Job is Indexed and parallelism changes to the same number",
+		Name: "the Job is Indexed and parallelism is the same number",
 		Allows: func(c immutability.Change) bool {
-			return at(c.NewObject, "spec", "completionMode") == "Indexed" &&
-				value.Strict.Equal(at(c.OldObject, "spec", "parallelism"), c.Old) &&
-				value.Strict.Equal(at(c.NewObject, "spec", "parallelism"), c.New)
+			return at(c.NewObject, "spec", "completionMode") == "Indexed" && value.Strict.Equal(at(c.NewObject, "spec", "parallelism"), c.New)
 		},
 	}
 	whileGated = &immutability.Exception{
@@ -60,6 +64,17 @@ var (
 )
 
 func isEmpty(v any) bool { return v == nil || v == "" }
+
+func isEmptyNumber(v any) bool { return v == nil || v == int64(0) }
+
+// isSuspended reports whether the status of a Job says that its controller has deleted its pods.
+func isSuspended(status map[string]any) bool {
+	conditions, _ := status["conditions"].([]any)
+	return slices.ContainsFunc(conditions, func(condition any) bool {
+		c, _ := condition.(map[string]any)
+		return c["type"] == "Suspended" && c["status"] == "True"
+	})
+}
 
 // at returns the value at a path below obj, or nil if there is none.
 func at(obj map[string]any, names ...string) any {

@@ -37,11 +37,7 @@ func table() map[reflect.Type][]immutability.Rule {
 			frozenField("spec.serviceName", nil), frozenField("spec.selector", nil),
 			frozenField("spec.podManagementPolicy", nil), frozenField("spec.volumeClaimTemplates", nil),
 		},
-		reflect.TypeFor[batchv1.Job](): {
-			frozenField("spec.selector", nil), frozenField("spec.template", whileSuspended),
-			frozenField("spec.completions", elasticJob), frozenField("spec.completionMode", nil), frozenField("spec.podFailurePolicy", nil),
-			frozenField("spec.backoffLimitPerIndex", nil), frozenField("spec.managedBy", nil),
-		},
+		reflect.TypeFor[batchv1.Job](): jobRules(),
 
 		reflect.TypeFor[networkingv1.IngressClass](): {frozenField("spec.controller", nil)},
 		reflect.TypeFor[networkingv1.IPAddress]():    {frozenField("spec.parentRef", nil)},
@@ -93,6 +89,23 @@ func podRules() []immutability.Rule {
 		{Path: "spec.tolerations", Marker: immutability.AdditionOnly, Set: true},
 		{Path: "spec.schedulingGates", Marker: immutability.DeletionOnly, Keys: []string{"name"}},
 	}
+}
+
+// jobRules freezes the fields of a Job that its running pods depend on. While no pods run, the resources of the containers and
+// the placement of the pods can change.
+func jobRules() []immutability.Rule {
+	rules := []immutability.Rule{
+		frozenField("spec.selector", nil), frozenField("spec.template", nil),
+		frozenField("spec.completions", elasticJob), frozenField("spec.completionMode", nil), frozenField("spec.podFailurePolicy", nil),
+		frozenField("spec.successPolicy", nil), frozenField("spec.backoffLimitPerIndex", nil), frozenField("spec.managedBy", nil),
+	}
+	for _, name := range []string{
+		"metadata.annotations", "metadata.labels", "spec.affinity.nodeAffinity", "spec.nodeSelector", "spec.tolerations", "spec.schedulingGates",
+		"spec.containers[*].resources", "spec.initContainers[*].resources",
+	} {
+		rules = append(rules, frozenField("spec.template."+name, withoutPods))
+	}
+	return rules
 }
 
 // claimRules freezes the spec of a PersistentVolumeClaim, except for expansion and binding.
