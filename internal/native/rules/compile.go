@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"sync"
@@ -10,16 +11,20 @@ import (
 
 // node holds the checks of one Go type and of everything below it. All places where the type appears share one node.
 type node struct {
-	kind   reflect.Kind // Struct, Slice or Map
-	fields []fieldNode  // of a struct
-	checks []check      // of a struct as a whole
-	elem   *node        // of a slice or map
+	kind    reflect.Kind // Struct, Slice or Map
+	as      reflect.Type // of a struct: the type to which it is converted first; nil if the checks take its own type
+	first   []check      // of a struct, before those of its fields
+	fields  []fieldNode  // of a struct
+	checks  []check      // of a struct as a whole
+	elem    *node        // of a slice or map
+	leftOut bool         // paths do not name the index of a slice
 }
 
 // fieldNode holds the checks of one field of a struct.
 type fieldNode struct {
 	segment    any // the name of the field in paths; nil if it is inlined
 	index      int
+	condition  precondition // nil if the checks always run
 	pointer    bool
 	required   *string // the detail of the error message; nil if the field is optional
 	enum       []string
@@ -95,6 +100,11 @@ func (c *compiler) node(t reflect.Type) *node {
 	if t == reflect.TypeFor[metav1.ObjectMeta]() {
 		return nil
 	}
+	if same := c.table.same[t]; same != nil {
+		n := *c.node(same)
+		n.as = same
+		return &n
+	}
 	n, ok := c.nodes[t]
 	if !ok {
 		c.nodes[t] = nil // ends the recursion if a type contains itself; API types do not
@@ -106,7 +116,7 @@ func (c *compiler) node(t reflect.Type) *node {
 
 // nilIfEmpty returns nil for a node without checks.
 func nilIfEmpty(n *node) *node {
-	if len(n.fields) == 0 && len(n.checks) == 0 {
+	if len(n.fields) == 0 && len(n.checks) == 0 && len(n.first) == 0 {
 		return nil
 	}
 	return n
@@ -114,7 +124,7 @@ func nilIfEmpty(n *node) *node {
 
 // structNode compiles a struct type. Only the fields for which walked returns true are included.
 func (c *compiler) structNode(t reflect.Type, walked func(field string) bool) *node {
-	n := &node{kind: reflect.Struct, checks: c.table.structs[t]}
+	n := &node{kind: reflect.Struct, first: c.table.first[t], checks: c.table.structs[t]}
 	published := c.schemas.fieldsOf(t)
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -133,8 +143,8 @@ func (c *compiler) structNode(t reflect.Type, walked func(field string) bool) *n
 
 // fieldNode combines the schema of a field with its rules of the table.
 func (c *compiler) fieldNode(f reflect.StructField, published property, own fieldRules) fieldNode {
-	m := fieldNode{pointer: f.Type.Kind() == reflect.Pointer, checks: own.checks}
-	if name := jsonName(f); name != "" {
+	m := fieldNode{pointer: f.Type.Kind() == reflect.Pointer, condition: own.condition, checks: own.checks}
+	if name := cmp.Or(own.segment, jsonName(f)); name != "" && !own.leftOut {
 		m.segment = name
 	}
 	if own.skip {
@@ -148,9 +158,12 @@ func (c *compiler) fieldNode(f reflect.StructField, published property, own fiel
 	}
 	m.enum, m.allowEmpty = published.enum, published.allowEmpty || !m.pointer
 	if own.replaceEnum {
-		m.enum = slices.Sorted(slices.Values(own.values))
+		m.enum, m.allowEmpty = slices.Sorted(slices.Values(own.values)), m.allowEmpty && !own.noEmpty
 	}
 	m.child = c.node(f.Type)
+	if own.leftOut {
+		m.child = &node{kind: reflect.Slice, elem: m.child.elem, leftOut: true}
+	}
 	return m
 }
 

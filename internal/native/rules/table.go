@@ -12,6 +12,8 @@ type rule struct {
 	field      string            // the JSON name of the field; empty for a rule for the whole struct
 	apply      func(*fieldRules) // of a rule for a field
 	check      check             // of a rule for the whole struct
+	isFirst    bool              // check runs before those of the fields
+	sameAs     reflect.Type      // the type whose rules replace those of the struct
 }
 
 // check validates a value and adds errors to the report. The value is addressable.
@@ -22,10 +24,17 @@ type fieldRules struct {
 	required    *string // makes the field required; the string is the detail of the error message
 	notRequired bool    // the field is not required, even if the schema says so
 	values      []string
-	replaceEnum bool // values replace the enum of the schema
-	skip        bool // the schema of the field and everything below it is not checked
+	replaceEnum bool   // values replace the enum of the schema
+	noEmpty     bool   // the empty string is no value of the enum
+	skip        bool   // the schema of the field and everything below it is not checked
+	leftOut     bool   // paths name neither the list nor the index
+	segment     string // the name of the field in paths, if it is not the JSON name
+	condition   precondition
 	checks      []check
 }
+
+// precondition reports whether the checks of a field run. It gets the struct that has the field.
+type precondition func(r *report, v reflect.Value) bool
 
 // onField adds checks for the field with this JSON name. For a pointer field, the checks get the value that it points to,
 // and are not called if it is nil.
@@ -46,6 +55,39 @@ func onStruct[T any](c func(*report, *T)) rule {
 	return rule{structType: reflect.TypeFor[T](), check: func(r *report, v reflect.Value) { c(r, v.Addr().Interface().(*T)) }}
 }
 
+// before adds a rule for a struct that runs before the checks of its fields. It tells the report what the fields belong to.
+func before[T any](c func(*report, *T)) rule {
+	added := onStruct(c)
+	added.isFirst = true
+	return added
+}
+
+// sameAs makes all rules of the type Same apply to the type T. Both have the same fields.
+func sameAs[T, Same any]() rule {
+	if !reflect.TypeFor[T]().ConvertibleTo(reflect.TypeFor[Same]()) {
+		panic(fmt.Sprintf("rules: %s has other fields than %s", reflect.TypeFor[T](), reflect.TypeFor[Same]()))
+	}
+	return rule{structType: reflect.TypeFor[T](), sameAs: reflect.TypeFor[Same]()}
+}
+
+// when makes the checks of a field, and all checks below it, depend on a condition. The field is not required if the
+// condition is false.
+func when[T any](name string, holds func(*report, *T) bool) rule {
+	return fieldRule[T](name, func(f *fieldRules) {
+		f.condition = func(r *report, v reflect.Value) bool { return holds(r, v.Addr().Interface().(*T)) }
+	})
+}
+
+// leftOut makes the paths of errors below a list name neither the list nor the index, as in Kubernetes.
+func leftOut[T any](name string) rule {
+	return fieldRule[T](name, func(f *fieldRules) { f.leftOut = true })
+}
+
+// called gives a field another name in paths, as in Kubernetes.
+func called[T any](name, segment string) rule {
+	return fieldRule[T](name, func(f *fieldRules) { f.segment = segment })
+}
+
 // require makes a field required, with this detail in the error message. The schema may already require the field.
 func require[T any](name, detail string) rule {
 	return fieldRule[T](name, func(f *fieldRules) { f.required = &detail })
@@ -60,6 +102,11 @@ func notRequired[T any](name string) rule {
 // oneOf replaces the enum that a field has in the schema. Without values, the enum is removed.
 func oneOf[T any](name string, values ...string) rule {
 	return fieldRule[T](name, func(f *fieldRules) { f.values, f.replaceEnum = values, true })
+}
+
+// exactly replaces the enum of a field, and rejects an empty field as an unsupported value, not as a missing one.
+func exactly[T any](name string, values ...string) rule {
+	return fieldRule[T](name, func(f *fieldRules) { f.values, f.replaceEnum, f.notRequired, f.noEmpty = values, true, true, true })
 }
 
 // skip turns off the schema checks of a field, and all checks below it.
@@ -96,14 +143,26 @@ func jsonName(f reflect.StructField) string {
 // table holds the rules by struct type and JSON name.
 type table struct {
 	fields  map[reflect.Type]map[string]*fieldRules
+	first   map[reflect.Type][]check
 	structs map[reflect.Type][]check
+	same    map[reflect.Type]reflect.Type
 }
 
 func newTable(groups ...[]rule) *table {
-	t := &table{fields: map[reflect.Type]map[string]*fieldRules{}, structs: map[reflect.Type][]check{}}
+	t := &table{
+		fields: map[reflect.Type]map[string]*fieldRules{},
+		first:  map[reflect.Type][]check{}, structs: map[reflect.Type][]check{}, same: map[reflect.Type]reflect.Type{},
+	}
 	for _, group := range groups {
 		for _, row := range group {
-			if row.field == "" {
+			switch {
+			case row.sameAs != nil:
+				t.same[row.structType] = row.sameAs
+				continue
+			case row.field == "" && row.isFirst:
+				t.first[row.structType] = append(t.first[row.structType], row.check)
+				continue
+			case row.field == "":
 				t.structs[row.structType] = append(t.structs[row.structType], row.check)
 				continue
 			}

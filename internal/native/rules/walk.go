@@ -13,14 +13,26 @@ func (r *report) walk(n *node, v reflect.Value) {
 	}
 	switch n.kind {
 	case reflect.Struct:
+		if n.as != nil {
+			v = v.Addr().Convert(reflect.PointerTo(n.as)).Elem()
+		}
+		for _, check := range n.first {
+			check(r, v)
+		}
 		for i := range n.fields {
-			r.walkField(&n.fields[i], v.Field(n.fields[i].index))
+			if f := &n.fields[i]; f.condition == nil || f.condition(r, v) {
+				r.walkField(f, v.Field(f.index))
+			}
 		}
 		for _, check := range n.checks {
 			check(r, v)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
+			if n.leftOut {
+				r.walk(n.elem, v.Index(i))
+				continue
+			}
 			r.push(i)
 			r.walk(n.elem, v.Index(i))
 			r.pop()
