@@ -46,18 +46,20 @@ func podResources() podPart {
 	return part
 }
 
+// takeResources takes the resources of containers and of the pod. If the containers are not the same in the same order, it
+// takes more, which validation then refuses.
 func takeResources(to, from *corev1.Pod) {
+	if len(to.Spec.Containers) != len(from.Spec.Containers) || len(to.Spec.InitContainers) != len(from.Spec.InitContainers) {
+		to.Spec = from.Spec
+		return
+	}
 	to.Spec.Resources = from.Spec.Resources
 	to.Spec.Containers = withResources(to.Spec.Containers, from.Spec.Containers)
 	to.Spec.InitContainers = withResources(to.Spec.InitContainers, from.Spec.InitContainers)
 }
 
-// withResources returns the containers with the resources of others. If the others are not the
-// same containers in the same order, it returns the others, which validation then refuses.
+// withResources returns the containers with the resources of others, or the others if they have other names.
 func withResources(containers, others []corev1.Container) []corev1.Container {
-	if len(containers) != len(others) {
-		return others
-	}
 	merged := make([]corev1.Container, len(containers))
 	for i := range containers {
 		if containers[i].Name != others[i].Name {

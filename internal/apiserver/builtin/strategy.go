@@ -77,11 +77,10 @@ func (s strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 
 // Validate implements rest.RESTCreateStrategy.
 func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
-	errs := rules.Validate(obj)
 	if event, ok := obj.(*corev1.Event); ok && requestGroup(ctx) == eventsv1.GroupName {
-		errs = append(errs, rules.ValidateNewEvent(event)...)
+		return rules.ValidateNewEvent(event)
 	}
-	return errs
+	return rules.Validate(obj)
 }
 
 // requestGroup returns the API group that a request names.
@@ -124,11 +123,10 @@ func (s strategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Obj
 }
 
 func validate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	errs := rules.ValidateUpdate(newObj, oldObj)
 	if event, ok := newObj.(*corev1.Event); ok && requestGroup(ctx) == eventsv1.GroupName {
-		errs = append(errs, rules.ValidateEventChange(event, oldObj.(*corev1.Event))...)
+		return rules.ValidateEventChange(event, oldObj.(*corev1.Event))
 	}
-	return errs
+	return rules.ValidateUpdate(newObj, oldObj)
 }
 
 func checkFrozen(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {

@@ -2,15 +2,20 @@ package rules
 
 import (
 	"reflect"
+	"slices"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+// metricSources are the sources of a metric.
+var metricSources = union{"object", "external", "pods", "resource", "containerResource"}
+
 func autoscalingRules() []rule {
-	return []rule{
+	return slices.Concat(rulesOf[autoscalingv2.MetricSpec](metricSources), []rule{
 		onField[autoscalingv2.HorizontalPodAutoscalerSpec]("minReplicas", func(r *report, n int32) {
 			if n < 1 {
 				r.invalid(n, "must be greater than or equal to 1")
@@ -35,16 +40,33 @@ func autoscalingRules() []rule {
 
 		onStruct(scaleTarget),
 
-		require[autoscalingv2.MetricSpec]("type", "must specify a metric source type"),
-		oneOf[autoscalingv2.MetricSpec]("type", "ContainerResource", "External", "Object", "Pods", "Resource"),
+		onField[autoscalingv2.MetricSpec]("type", func(r *report, t autoscalingv2.MetricSourceType) {
+			if t == "" {
+				r.required("must specify a metric source type")
+			}
+		}),
+		exactly[autoscalingv2.MetricSpec]("type", "ContainerResource", "External", "Object", "Pods", "Resource"),
 		onStruct(metricSource),
+		onStruct(scaleToZero),
 		require[autoscalingv2.ResourceMetricSource]("name", "must specify a resource name"),
 		require[autoscalingv2.ContainerResourceMetricSource]("name", "must specify a resource name"),
+		onField[autoscalingv2.ContainerResourceMetricSource]("name", func(r *report, name corev1.ResourceName) {
+			if name != "" {
+				containerResource(r, name)
+			}
+		}),
 		require[autoscalingv2.ContainerResourceMetricSource]("container", "must specify a container"),
+		onField[autoscalingv2.ContainerResourceMetricSource]("container", dnsLabel),
 		require[autoscalingv2.MetricIdentifier]("name", "must specify a metric name"),
+		skip[autoscalingv2.MetricIdentifier]("selector"), // as in Kubernetes
 		onField[autoscalingv2.MetricIdentifier]("name", validString[string](content.IsPathSegmentName)),
 
-		require[autoscalingv2.MetricTarget]("type", "must specify a metric target type"),
+		onField[autoscalingv2.MetricTarget]("type", func(r *report, t autoscalingv2.MetricTargetType) {
+			if t == "" {
+				r.required("must specify a metric target type")
+			}
+		}),
+		notRequired[autoscalingv2.MetricTarget]("type"),
 		oneOf[autoscalingv2.MetricTarget]("type"),
 		onStruct(metricTarget),
 		onStruct(func(r *report, s *autoscalingv2.ResourceMetricSource) { resourceTarget(r, &s.Target) }),
@@ -71,14 +93,15 @@ func autoscalingRules() []rule {
 		}),
 		oneOf[autoscalingv2.HPAScalingRules]("selectPolicy", "Disabled", "Max", "Min"),
 		require[autoscalingv2.HPAScalingRules]("policies", "must specify at least one Policy"),
-		oneOf[autoscalingv2.HPAScalingPolicy]("type", "Percent", "Pods"),
+		exactly[autoscalingv2.HPAScalingPolicy]("type", "Percent", "Pods"),
+		onField[autoscalingv2.HPAScalingRules]("tolerance", quantity),
 		onField[autoscalingv2.HPAScalingPolicy]("value", aboveZero),
 		onField[autoscalingv2.HPAScalingPolicy]("periodSeconds", aboveZero, func(r *report, n int32) {
 			if n > 1800 {
 				r.invalid(n, "must be less than or equal to 1800")
 			}
 		}),
-	}
+	})
 }
 
 // metricSource checks that a metric has the source for its type and no other one.
@@ -88,21 +111,27 @@ func metricSource(r *report, m *autoscalingv2.MetricSpec) {
 		autoscalingv2.ResourceMetricSourceType: "resource", autoscalingv2.ContainerResourceMetricSourceType: "containerResource",
 		autoscalingv2.ExternalMetricSourceType: "external",
 	}[m.Type]
-	v := reflect.ValueOf(m).Elem()
-	found := false
-	for i := range v.NumField() {
-		name := jsonName(v.Type().Field(i))
-		if v.Field(i).Kind() != reflect.Pointer || v.Field(i).IsNil() {
-			continue
-		}
-		if name == expected {
-			found = true
-			continue
-		}
-		r.forbidden("must populate the given metric source only", name)
-	}
-	if expected != "" && !found {
+	set := metricSources.set(reflect.ValueOf(m).Elem())
+	if expected != "" && !slices.Contains(set, expected) {
 		r.required("must populate information for the given metric source", expected)
+	}
+	if len(set) == 1 {
+		return // Kubernetes accepts another source than that of the type
+	}
+	for _, name := range set {
+		if name != expected {
+			r.forbidden("must populate the given metric source only", name)
+		}
+	}
+}
+
+// scaleToZero checks that an autoscaler without pods has a metric that does not need pods.
+func scaleToZero(r *report, s *autoscalingv2.HorizontalPodAutoscalerSpec) {
+	isOutside := func(m autoscalingv2.MetricSpec) bool {
+		return m.Type == autoscalingv2.ObjectMetricSourceType || m.Type == autoscalingv2.ExternalMetricSourceType
+	}
+	if s.MinReplicas != nil && *s.MinReplicas == 0 && !slices.ContainsFunc(s.Metrics, isOutside) {
+		r.forbidden("must specify at least one Object or External metric to support scaling to zero replicas", "metrics")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // This file holds the checks for single fields that many rules share.
@@ -42,6 +43,15 @@ func eachItem[E any](checks ...func(*report, E)) func(*report, []E) {
 				check(r, e)
 			}
 			r.pop()
+		}
+	}
+}
+
+// atMostItems returns a check that a list has at most so many items.
+func atMostItems[E any](most int) func(*report, []E) {
+	return func(r *report, list []E) {
+		if len(list) > most {
+			r.add(field.ErrorList{field.TooMany(r.path(), len(list), most)})
 		}
 	}
 }
@@ -106,13 +116,15 @@ func percentage(v intstr.IntOrString) (int, bool) {
 	return n, err == nil
 }
 
-// isZero reports whether a value is nil, 0 or 0%.
+// isZero reports whether a value is nil, 0 or 0%, or no number.
 func isZero(v *intstr.IntOrString) bool {
-	if v == nil || v.Type == intstr.Int {
-		return v == nil || v.IntVal == 0
+	if v == nil {
+		return true
 	}
-	percent, ok := percentage(*v)
-	return ok && percent == 0
+	if percent, ok := percentage(*v); ok {
+		return percent == 0
+	}
+	return v.IntValue() == 0
 }
 
 func labelSet(r *report, set map[string]string) {
@@ -125,16 +137,21 @@ func labelKey(r *report, s string) {
 	r.invalidAll(s, validation.IsQualifiedName(s))
 }
 
-func ip(r *report, s string) {
-	r.add(validation.IsValidIPForLegacyField(r.path(), s, false, nil))
+func ip(r *report, s string) { knownIP()(r, s) }
+
+// knownIP returns a check of an IP address. Addresses that are stored already may have a form that is not allowed any more.
+func knownIP(stored ...string) func(*report, string) {
+	return func(r *report, s string) { r.add(validation.IsValidIPForLegacyField(r.path(), s, true, stored)) }
 }
 
-func cidr(r *report, s string) {
-	r.add(validation.IsValidCIDRForLegacyField(r.path(), s, false, nil))
+// knownCIDR returns a check of a range of addresses. Ranges that are stored already may have a form that is not allowed any
+// more.
+func knownCIDR(stored ...string) func(*report, string) {
+	return func(r *report, s string) { r.add(validation.IsValidCIDRForLegacyField(r.path(), s, true, stored)) }
 }
 
 func absolute(r *report, s string) {
-	if s != "" && !strings.HasPrefix(s, "/") {
+	if !strings.HasPrefix(s, "/") {
 		r.invalid(s, "must be an absolute path")
 	}
 }

@@ -9,23 +9,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 func clusterRules() []rule {
 	return []rule{
-		onField[corev1.NamespaceSpec]("finalizers", eachItem(validString[corev1.FinalizerName](finalizer))),
-		onField[corev1.NodeSpec]("podCIDRs", podCIDRs),
-		onField[corev1.NodeSpec]("taints", func(r *report, taints []corev1.Taint) {
-			for i, t := range taints {
-				if slices.ContainsFunc(taints[:i], func(o corev1.Taint) bool { return o.Key == t.Key && o.Effect == t.Effect }) {
-					r.duplicate(t, i)
+		onStruct(func(r *report, n *corev1.Namespace) {
+			if r.create {
+				// Kubernetes leaves the index out of this path.
+				for _, name := range n.Spec.Finalizers {
+					r.under(func() { finalizer(r, string(name)) }, "spec", "finalizers")
 				}
 			}
 		}),
-		notRequired[corev1.Taint]("key"),
-		onField[corev1.Taint]("key", labelKey),
-		onField[corev1.Taint]("value", validString[string](validation.IsValidLabelValue)),
 
 		onField[coordinationv1.LeaseSpec]("leaseDurationSeconds", positive[int32]),
 		onField[coordinationv1.LeaseSpec]("leaseTransitions", nonNegative[int32]),
@@ -39,27 +36,28 @@ func clusterRules() []rule {
 
 		onField[nodev1.RuntimeClass]("handler", dnsLabel),
 		// The path of an error is that of the limits of a container, as in Kubernetes.
-		onStruct(func(r *report, o *nodev1.Overhead) { quantities(r, o.PodFixed, "limits") }),
+		onStruct(func(r *report, o *nodev1.Overhead) {
+			requirements(r, &corev1.ResourceRequirements{Limits: o.PodFixed}, containerResource)
+		}),
 		onField[nodev1.Scheduling]("nodeSelector", labelSet),
 		onField[nodev1.Scheduling]("tolerations", differentTolerations),
 	}
 }
 
-func finalizer(s string) []string {
-	if messages := validation.IsQualifiedName(s); len(messages) > 0 {
-		return messages
+func finalizer(r *report, s string) {
+	r.invalidAll(s, validation.IsQualifiedName(s))
+	if !isFinalizer(s) {
+		r.invalid(s, "name is neither a standard finalizer name nor is it fully qualified")
 	}
-	if !strings.Contains(s, "/") && s != string(corev1.FinalizerKubernetes) {
-		return []string{"name is neither a standard finalizer name nor is it fully qualified"}
-	}
-	return nil
 }
 
-func podCIDRs(r *report, ranges []string) {
-	eachItem(cidr)(r, ranges)
-	if len(ranges) > 2 {
-		r.invalid(ranges, "may specify no more than one CIDR for each IP family")
+// isFinalizer reports whether a finalizer has a domain, or is one of Kubernetes.
+func isFinalizer(s string) bool {
+	switch s {
+	case string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents:
+		return true
 	}
+	return strings.Contains(s, "/")
 }
 
 // differentTolerations rejects two tolerations that differ in nothing but their tolerationSeconds.

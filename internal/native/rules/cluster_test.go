@@ -10,9 +10,12 @@ func TestCluster(t *testing.T) {
 		"Namespace": {
 			"finalizer": {
 				"spec/finalizers = [other]",
-				`spec.finalizers[0]: Invalid value: "other": name is neither a standard finalizer name nor is it fully qualified`,
+				`spec.finalizers: Invalid value: "other": name is neither a standard finalizer name nor is it fully qualified`,
 			},
-			"finalizer syntax": {"spec/finalizers = [-a]", `spec.finalizers[0]: Invalid value: "-a": ` + qualified},
+			"finalizer syntax": {"spec/finalizers = [-a]", `
+				spec.finalizers: Invalid value: "-a": ` + qualified + `
+				spec.finalizers: Invalid value: "-a": name is neither a standard finalizer name nor is it fully qualified
+			`},
 		},
 		"Node": {
 			"cidr": {
@@ -23,15 +26,18 @@ func TestCluster(t *testing.T) {
 				"spec/podCIDRs = [10.1.0.0/24, 10.2.0.0/24, 10.3.0.0/24]",
 				`spec.podCIDRs: Invalid value: ["10.1.0.0/24","10.2.0.0/24","10.3.0.0/24"]: may specify no more than one CIDR for each IP family`,
 			},
-			"taint key": {"spec/taints/0/key = -a", `spec.taints[0].key: Invalid value: "-a": ` + qualified},
+			"taint key": {"spec/taints/0/key = -a", `metadata.taints[0].key: Invalid value: "-a": ` + qualified},
 			"taint without key": {"spec/taints/0/key = ''", `
-				spec.taints[0].key: Invalid value: "": name part must be non-empty
-				spec.taints[0].key: Invalid value: "": ` + qualified},
+				metadata.taints[0].key: Invalid value: "": name part must be non-empty
+				metadata.taints[0].key: Invalid value: "": ` + qualified},
 			"taint": {"spec/taints/0 = {key: a, value: '-', effect: X}", `
-				spec.taints[0].value: Invalid value: "-": ` + labelValue + `
-				spec.taints[0].effect: Unsupported value: "X": supported values: "NoExecute", "NoSchedule", "PreferNoSchedule"`},
-			"taint effect": {"spec/taints/0 = {key: a, effect: ''}", `spec.taints[0].effect: Required value`},
-			"taint twice":  {"spec/taints/1/effect = NoSchedule", `spec.taints[1]: Duplicate value: {"key":"dedicated","effect":"NoSchedule"}`},
+				metadata.taints[0].value: Invalid value: "-": ` + labelValue + `
+				metadata.taints[0].effect: Unsupported value: "X": supported values: "NoExecute", "NoSchedule", "PreferNoSchedule"
+			`},
+			"taint effect": {"spec/taints/0 = {key: a, effect: ''}", `metadata.taints[0].effect: Required value`},
+			"taint twice": {"spec/taints/1/effect = NoSchedule", `
+				metadata.taints[1]: Duplicate value: {"key":"dedicated","effect":"NoSchedule"}: taints must be unique by key and effect pair
+			`},
 		},
 		"Lease": {
 			"duration":    {"spec/leaseDurationSeconds = 0", `spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0`},
@@ -73,24 +79,20 @@ func TestCluster(t *testing.T) {
 			"cluster-wide": {"involvedObject/namespace =\nmetadata/namespace = default", ``},
 			"with eventTime": {"eventTime = '2026-01-02T03:04:05.000000Z'\nreason =\nmessage = " + strings.Repeat("x", 1025), `
 				reportingComponent: Required value
+				reportingInstance: Required value
+				action: Required value
+				reason: Required value
 				reportingComponent: Invalid value: "": name part must be non-empty
 				reportingComponent: Invalid value: "": ` + qualified + `
-				reportingInstance: Required value
-				action: Required value
-				reason: Required value
-				message: Invalid value: "": can have at most 1024 characters`},
+				message: Invalid value: "": can have at most 1024 characters
+			`},
 		},
 		"Event of events.k8s.io": {
-			"namespace": {"regarding/namespace = other", `involvedObject.namespace: Invalid value: "other": does not match event.namespace`},
+			"namespace": {"regarding/namespace =", `involvedObject.namespace: Invalid value: "": does not match event.namespace`},
 			"missing": {"eventTime =\nreportingController =\nreportingInstance =\naction =\nreason =\ntype = Odd", `
 				eventTime: Required value
-				reportingController: Required value
-				reportingController: Invalid value: "": name part must be non-empty
-				reportingController: Invalid value: "": ` + qualified + `
-				reportingInstance: Required value
-				action: Required value
-				reason: Required value
-				type: Invalid value: "": has invalid value: Odd`},
+				type: Invalid value: "": has invalid value: Odd
+			`},
 			"too long": {"reportingController = -a\naction = " + strings.Repeat("x", 129) + "\nnote = " + strings.Repeat("x", 1025), `
 				reportingController: Invalid value: "-a": ` + qualified + `
 				action: Invalid value: "": can have at most 128 characters
@@ -189,8 +191,11 @@ func TestQuotas(t *testing.T) {
 		},
 		"type twice": {"spec/limits/1/type = Container", `spec.limits[1].type: Duplicate value: "Container"`},
 		"type":       {"spec/limits/1/type = -a", `spec.limits[1].type: Invalid value: "-a": ` + qualified},
-		"resource":   {"spec/limits/1/max = {-a: 1}", `spec.limits[1].max[-a]: Invalid value: "-a": ` + qualified},
-		"no limits":  {"spec/limits = []", ``},
+		"resource": {"spec/limits/1/max = {-a: 1}", `
+			spec.limits[1].max[-a]: Invalid value: "-a": ` + qualified + `
+			spec.limits[1].max[-a]: Invalid value: "-a": must be a standard resource for containers
+		`},
+		"no limits": {"spec/limits = []", ``},
 
 		"type without a domain": {
 			"spec/limits/1 = {type: Node}",
@@ -236,7 +241,10 @@ func TestAutoscaling(t *testing.T) {
 			"spec/metrics = [{type: X}]",
 			`spec.metrics[0].type: Unsupported value: "X": supported values: "ContainerResource", "External", "Object", "Pods", "Resource"`,
 		},
-		"no type": {"spec/metrics = [{type: ''}]", `spec.metrics[0].type: Required value: must specify a metric source type`},
+		"no type": {"spec/metrics = [{type: ''}]", `
+			spec.metrics[0].type: Unsupported value: "": supported values: "ContainerResource", "External", "Object", "Pods", "Resource"
+			spec.metrics[0].type: Required value: must specify a metric source type
+		`},
 		"source missing": {
 			"spec/metrics = [{type: Pods}]",
 			`spec.metrics[0].pods: Required value: must populate information for the given metric source`,

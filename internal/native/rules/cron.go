@@ -14,13 +14,12 @@ func cronJobSchedule(r *report, s *batchv1.CronJobSpec) {
 		return // the published schema requires the field and reports it
 	}
 	zoned := strings.Contains(s.Schedule, "TZ")
-	switch {
+	old, isUpdate := r.old.(*batchv1.CronJob)
+	switch wasZoned := isUpdate && strings.Contains(old.Spec.Schedule, "TZ"); {
+	case zoned && !wasZoned:
+		r.invalid(s.Schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead", "schedule")
 	case zoned && s.TimeZone != nil:
 		r.invalid(s.Schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule", "schedule")
-		return
-	case zoned && r.create:
-		r.invalid(s.Schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead", "schedule")
-		return
 	}
 	// The parser panics if no space follows the time zone, as in "TZ=UTC". With a
 	// space at the end, it returns an error.

@@ -13,7 +13,6 @@ func TestWithoutDefaults(t *testing.T) {
 				template.spec.containers[0].ports[0].protocol: Required value
 				template.spec.containers[0].env[0].valueFrom.fieldRef.apiVersion: Required value
 				template.spec.containers[0].livenessProbe.httpGet.path: Required value
-				template.spec.containers[0].livenessProbe.httpGet.scheme: Required value
 				template.spec.containers[0].terminationMessagePolicy: Required value
 				template.spec.containers[0].imagePullPolicy: Required value
 				template.spec.restartPolicy: Required value
@@ -26,11 +25,12 @@ func TestWithoutDefaults(t *testing.T) {
 			"host ports": {
 				"spec = {hostNetwork: true, dnsPolicy: Default, restartPolicy: Never, containers: [{name: a, image: a, " +
 					"imagePullPolicy: Never, terminationMessagePolicy: File, ports: [{containerPort: 80, protocol: TCP}]}]}",
-				"spec.containers[0].ports[0].containerPort: Invalid value: 80: must match `hostPort` when `hostNetwork` is true",
+				"spec.containers[0].ports[0].hostPort: Invalid value: 0: must match `containerPort` when `hostNetwork` is true",
 			},
 			"ephemeral container": {"spec = {dnsPolicy: Default, restartPolicy: Never, containers: [{name: a, image: a, " +
 				"imagePullPolicy: Never, terminationMessagePolicy: File}], ephemeralContainers: [{name: b, image: b}]}", `
 				spec.ephemeralContainers[0].terminationMessagePolicy: Required value
+				spec.ephemeralContainers[0].imagePullPolicy: Required value
 				spec.ephemeralContainers: Forbidden: cannot be set on create`},
 		},
 		"Deployment": {
@@ -62,12 +62,12 @@ func TestWithoutDefaults(t *testing.T) {
 				spec.type: Required value
 				spec.sessionAffinity: Required value`},
 			"affinity": {
-				"spec/ports/0/protocol = TCP\nspec/ports/1/targetPort = 53\nspec/externalTrafficPolicy = Local",
+				"spec/ports/0/protocol = TCP\nspec/ports/1/targetPort = 53\nspec/externalTrafficPolicy = Local\nspec/internalTrafficPolicy = Local",
 				`spec.sessionAffinityConfig: Required value: when session affinity type is ClientIP`,
 			},
 			"traffic": {
 				"spec/ports/0/protocol = TCP\nspec/ports/1/targetPort = 53\nspec/sessionAffinity = None",
-				`spec.externalTrafficPolicy: Required value`,
+				"spec.externalTrafficPolicy: Required value\nspec.internalTrafficPolicy: Required value",
 			},
 		},
 		"Endpoints":     {"protocol": {"", `subsets[0].ports[0].protocol: Required value`}},

@@ -1,11 +1,13 @@
 package rules
 
 import (
-	"net"
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
@@ -15,6 +17,7 @@ const (
 	maxEndpoints     = 1000
 	maxEndpointPorts = 20000
 	maxAddresses     = 100
+	maxHints         = 8
 )
 
 func endpointRules() []rule {
@@ -26,7 +29,7 @@ func endpointRules() []rule {
 			}
 		}),
 		onField[corev1.EndpointAddress]("hostname", dnsLabel),
-		onField[corev1.EndpointAddress]("nodeName", dnsSubdomain),
+		onField[corev1.EndpointAddress]("nodeName", subdomainName),
 		onField[corev1.EndpointPort]("name", dnsLabel),
 		onField[corev1.EndpointPort]("port", port),
 		require[corev1.EndpointPort]("protocol", ""),
@@ -42,13 +45,25 @@ func endpointRules() []rule {
 			}
 		}),
 
+		onStruct(func(r *report, e *corev1.Endpoints) {
+			old, ok := r.old.(*corev1.Endpoints)
+			if ok && r.hasErrors("subsets") && apiequality.Semantic.DeepEqual(old.Subsets, e.Subsets) {
+				r.forget("subsets")
+			}
+		}),
+
+		when("endpoints", func(_ *report, s *discoveryv1.EndpointSlice) bool { return len(s.Endpoints) <= maxEndpoints }),
+		when("ports", func(_ *report, s *discoveryv1.EndpointSlice) bool { return len(s.Ports) <= maxEndpointPorts }),
 		onStruct(endpointSlice),
+		notRequired[discoveryv1.ForZone]("name"),
+		notRequired[discoveryv1.ForNode]("name"),
+		onField[discoveryv1.EndpointHints]("forZones", zoneHints),
+		onField[discoveryv1.EndpointHints]("forNodes", nodeHints),
+		onField[discoveryv1.Endpoint]("nodeName", subdomainName),
 		require[discoveryv1.Endpoint]("addresses", "must contain at least 1 address"),
-		onField[discoveryv1.Endpoint]("hostname", dnsLabel),
-		onField[discoveryv1.Endpoint]("nodeName", dnsSubdomain),
+		onField[discoveryv1.Endpoint]("hostname", func(r *report, s string) { r.invalidAll(s, validation.IsDNS1123Label(s)) }),
 		require[discoveryv1.EndpointPort]("protocol", ""),
 		onField[discoveryv1.EndpointPort]("name", dnsLabel),
-		onField[discoveryv1.EndpointPort]("port", port),
 		onField[discoveryv1.EndpointPort]("appProtocol", labelKey),
 	}
 }
@@ -56,16 +71,13 @@ func endpointRules() []rule {
 func endpointSlice(r *report, s *discoveryv1.EndpointSlice) {
 	if len(s.Endpoints) > maxEndpoints {
 		r.add(field.ErrorList{field.TooMany(r.path("endpoints"), len(s.Endpoints), maxEndpoints)})
-		return
+	} else {
+		for i := range s.Endpoints {
+			r.under(func() { endpointAddresses(r, s.AddressType, s.Endpoints[i].Addresses) }, "endpoints", i, "addresses")
+		}
 	}
-	for i := range s.Endpoints {
-		addresses := s.Endpoints[i].Addresses
-		if len(addresses) > maxAddresses {
-			r.add(field.ErrorList{field.TooMany(r.path("endpoints", i, "addresses"), len(addresses), maxAddresses)})
-		}
-		for j, a := range addresses {
-			r.under(func() { endpointAddress(r, s.AddressType, a) }, "endpoints", i, "addresses", j)
-		}
+	if old, ok := r.old.(*discoveryv1.EndpointSlice); ok && r.hasErrors("endpoints") && apiequality.Semantic.DeepEqual(old.Endpoints, s.Endpoints) {
+		r.forget("endpoints")
 	}
 	if len(s.Ports) > maxEndpointPorts {
 		r.add(field.ErrorList{field.TooMany(r.path("ports"), len(s.Ports), maxEndpointPorts)})
@@ -84,26 +96,49 @@ func endpointSlice(r *report, s *discoveryv1.EndpointSlice) {
 	}
 }
 
-func endpointAddress(r *report, kind discoveryv1.AddressType, s string) {
-	switch kind {
-	case discoveryv1.AddressTypeFQDN:
-		r.add(validation.IsFullyQualifiedDomainName(r.path(), s))
-		return
-	case discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6:
-	default:
-		return // another check rejects the type
+func endpointAddresses(r *report, kind discoveryv1.AddressType, addresses []string) {
+	atMostItems[string](maxAddresses)(r, addresses)
+	for i, s := range addresses {
+		var errs field.ErrorList
+		switch path := r.path(i); kind {
+		case discoveryv1.AddressTypeFQDN:
+			r.add(validation.IsFullyQualifiedDomainName(path, s))
+			continue
+		case discoveryv1.AddressTypeIPv4:
+			errs = validation.IsValidIPForLegacyField(path, s, true, nil)
+		case discoveryv1.AddressTypeIPv6:
+			errs = validation.IsValidIP(path, s)
+		default:
+			continue // another check rejects the type
+		}
+		if r.add(errs); len(errs) > 0 {
+			continue
+		}
+		if isIPv6 := netutils.IsIPv6String(s); isIPv6 != (kind == discoveryv1.AddressTypeIPv6) {
+			r.invalid(s, fmt.Sprintf("must be an %s address", kind)) // Kubernetes leaves out the index
+		}
+		r.under(func() { nonSpecialIP(r, s) }, i)
 	}
-	before := len(r.errs)
-	ip(r, s)
-	if len(r.errs) > before {
-		return
+}
+
+// zoneHints checks the zones for which an endpoint is best.
+func zoneHints(r *report, zones []discoveryv1.ForZone) {
+	atMostItems[discoveryv1.ForZone](maxHints)(r, zones)
+	for i, zone := range zones[:min(len(zones), maxHints)] {
+		if slices.Contains(zones[:i], zone) {
+			r.duplicate(zone.Name, i, "name")
+		}
+		r.invalidAll(zone.Name, validation.IsValidLabelValue(zone.Name), i, "name")
 	}
-	isIPv4 := net.ParseIP(s).To4() != nil
-	switch {
-	case kind == discoveryv1.AddressTypeIPv4 && !isIPv4:
-		r.invalid(s, "must be an IPv4 address")
-	case kind == discoveryv1.AddressTypeIPv6 && isIPv4:
-		r.invalid(s, "must be an IPv6 address")
+}
+
+// nodeHints checks the nodes for which an endpoint is best.
+func nodeHints(r *report, nodes []discoveryv1.ForNode) {
+	atMostItems[discoveryv1.ForNode](maxHints)(r, nodes)
+	for i, node := range nodes[:min(len(nodes), maxHints)] {
+		if slices.Contains(nodes[:i], node) {
+			r.duplicate(node.Name, i, "name")
+		}
+		r.invalidAll(node.Name, apivalidation.NameIsDNSSubdomain(node.Name, false), i, "name")
 	}
-	nonSpecialIP(r, s)
 }

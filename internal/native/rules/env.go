@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -16,19 +16,23 @@ func envRules() []rule {
 		onStruct(envVar),
 		onStruct(func(r *report, e *corev1.EnvVarSource) {
 			if e.FieldRef != nil {
-				r.under(func() { fieldPath(r, e.FieldRef.FieldPath, envFields) }, "fieldRef")
+				r.under(func() { fieldPath(r, e.FieldRef, envFields) }, "fieldRef")
 			}
 		}),
 		onField[corev1.EnvFromSource]("prefix", validString[string](validation.IsRelaxedEnvVarName)),
 		onField[corev1.Container]("envFrom", envFrom),
-		onField[corev1.EphemeralContainerCommon]("envFrom", envFrom),
-		namedReference(func(s *corev1.ConfigMapEnvSource) string { return s.Name }),
-		namedReference(func(s *corev1.SecretEnvSource) string { return s.Name }),
-		namedReference(func(s *corev1.ConfigMapKeySelector) string { return s.Name }),
-		namedReference(func(s *corev1.SecretKeySelector) string { return s.Name }),
+		onStruct(func(r *report, s *corev1.ConfigMapEnvSource) { envReference(r, s.Name) }),
+		onStruct(func(r *report, s *corev1.SecretEnvSource) { envReference(r, s.Name) }),
+		onStruct(func(r *report, s *corev1.ConfigMapKeySelector) { keyReference(r, s.Name) }),
+		onStruct(func(r *report, s *corev1.SecretKeySelector) { keyReference(r, s.Name) }),
 		onField[corev1.ConfigMapKeySelector]("key", validString[string](validation.IsConfigMapKey)),
 		onField[corev1.SecretKeySelector]("key", validString[string](validation.IsConfigMapKey)),
+		onField[corev1.FileKeySelector]("key", validString[string](validation.IsRelaxedEnvVarName)),
+		onField[corev1.FileKeySelector]("volumeName", dnsLabel),
+		onField[corev1.FileKeySelector]("path", noBacksteps),
 		require[corev1.ObjectFieldSelector]("apiVersion", ""),
+		when("fieldPath", func(_ *report, s *corev1.ObjectFieldSelector) bool { return s.APIVersion != "" }),
+		when("resource", func(r *report, s *corev1.ResourceFieldSelector) bool { return s.ContainerName != "" || !inVolume(r) }),
 		onStruct(resourceField),
 	}
 }
@@ -73,9 +77,8 @@ func envFrom(r *report, sources []corev1.EnvFromSource) {
 // volumeFields are those that downward API volumes can use.
 var (
 	podFields = []string{
-		"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid", "spec.hostNetwork",
-		"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs",
-		"status.nominatedNodeName", "status.phase", "status.podIP", "status.podIPs",
+		"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.restartPolicy",
+		"spec.schedulerName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.phase", "status.podIP", "status.podIPs",
 	}
 	envFields = []string{
 		"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
@@ -85,25 +88,28 @@ var (
 )
 
 // fieldPath checks that a fieldPath is one of the supported fields, or one key of the labels or annotations.
-func fieldPath(r *report, s string, supported []string) {
-	if s == "" {
-		return // the schema requires the field
+func fieldPath(r *report, f *corev1.ObjectFieldSelector, supported []string) {
+	if f.APIVersion == "" || f.FieldPath == "" {
+		return // both are required
 	}
-	if name, subscript, ok := subscripted(s); ok {
-		switch name {
-		case "metadata.annotations", "metadata.labels":
-			r.invalidAll(s, validation.IsQualifiedName(strings.ToLower(subscript)), "fieldPath")
-		default:
-			r.invalid(s, "does not support subscript", "fieldPath")
-		}
-		return
+	path := f.FieldPath
+	if path == "spec.host" { // the name of old clients
+		path = "spec.nodeName"
 	}
-	if !slices.Contains(podFields, s) {
-		r.invalid(s, "error converting fieldPath: field label not supported: "+s, "fieldPath")
-		return
-	}
-	if !slices.Contains(supported, s) {
-		r.unsupported(s, supported, "fieldPath")
+	name, subscript, isSubscripted := subscripted(path)
+	switch {
+	case f.APIVersion != "v1":
+		r.invalid(f.FieldPath, "error converting fieldPath: unsupported pod version: "+f.APIVersion, "fieldPath")
+	case isSubscripted && name == "metadata.annotations":
+		r.invalidAll(subscript, validation.IsQualifiedName(strings.ToLower(subscript)))
+	case isSubscripted && name == "metadata.labels":
+		r.invalidAll(subscript, validation.IsQualifiedName(subscript))
+	case isSubscripted:
+		r.invalid(f.FieldPath, "error converting fieldPath: field label does not support subscript: "+f.FieldPath, "fieldPath")
+	case !slices.Contains(podFields, path):
+		r.invalid(f.FieldPath, "error converting fieldPath: field label not supported: "+f.FieldPath, "fieldPath")
+	case !slices.Contains(supported, path):
+		r.unsupported(path, supported, "fieldPath")
 	}
 }
 
@@ -111,36 +117,58 @@ func fieldPath(r *report, s string, supported []string) {
 func subscripted(s string) (name, subscript string, ok bool) {
 	name, rest, found := strings.Cut(s, "['")
 	subscript, closed := strings.CutSuffix(rest, "']")
-	return name, subscript, found && closed
+	return name, subscript, found && closed && name != ""
 }
 
 var containerResources = []string{
 	"limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory",
 }
 
+// inVolume reports whether the checked value is in a volume, and not in a container.
+func inVolume(r *report) bool { return slices.Contains(r.at, any("volumes")) }
+
 func resourceField(r *report, f *corev1.ResourceFieldSelector) {
-	if f.Resource == "" {
-		return
-	}
 	huge := strings.HasPrefix(f.Resource, "limits.hugepages-") || strings.HasPrefix(f.Resource, "requests.hugepages-")
-	if !huge && !slices.Contains(containerResources, f.Resource) {
+	known := huge || slices.Contains(containerResources, f.Resource)
+	switch {
+	case f.ContainerName == "" && inVolume(r):
+		r.required("", "containerName")
+	case f.Resource != "" && !known:
 		r.unsupported(f.Resource, containerResources, "resource")
+	}
+	if !known || f.Divisor.IsZero() {
 		return
 	}
-	allowed := []string{"1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"}
 	_, name, _ := strings.Cut(f.Resource, ".")
+	allowed, list := strings.Split(byteDivisors, ", "), byteDivisors
 	switch {
-	case name == "cpu":
-		allowed = []string{"1m", "1"}
 	case huge:
 		name = "hugepages"
+	case name == "cpu":
+		allowed, list = []string{"1m", "1"}, "1m and 1"
+	case name == "ephemeral-storage":
+		name = "local ephemeral storage"
 	}
-	divides := func(s string) bool { return f.Divisor.Cmp(resource.MustParse(s)) == 0 }
-	if f.Divisor.IsZero() || slices.ContainsFunc(allowed, divides) {
+	if !slices.Contains(allowed, f.Divisor.String()) {
+		r.invalid(f.Resource, fmt.Sprintf("only divisor's values %s are supported with the %s resource", list, name), "divisor")
+	}
+}
+
+// byteDivisors are the divisors of a resource that is counted in bytes.
+const byteDivisors = "1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei"
+
+// envReference checks the name of an object whose entries become environment variables.
+func envReference(r *report, name string) {
+	if name == "" {
+		r.required("", "name")
 		return
 	}
-	list := strings.Join(allowed[:len(allowed)-1], ", ") + " and " + allowed[len(allowed)-1]
-	r.invalid(f.Divisor.String(), fmt.Sprintf("only divisor's values %s are supported with the %s resource", list, name), "divisor")
+	r.invalidAll(name, apivalidation.NameIsDNSSubdomain(name, true), "name")
+}
+
+// keyReference checks the name of an object with a key.
+func keyReference(r *report, name string) {
+	r.invalidAll(name, apivalidation.NameIsDNSSubdomain(name, false), "name")
 }
 
 // namedReference returns a rule that requires the name of a reference to an object. It is a rule

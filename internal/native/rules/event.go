@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,82 +17,61 @@ const (
 
 func eventRules() []rule {
 	return []rule{
-		onStruct(coreEvent),
-		onStruct(newEvent),
+		onStruct(func(r *report, e *corev1.Event) { coreEvent(r, e, "reportingComponent") }),
+		onStruct(func(r *report, e *eventsv1.Event) {
+			if r.create { // an update can only change the series
+				newEvent(r, coreForm(e))
+			}
+		}),
 	}
 }
 
-// coreEvent checks an Event of the core group. The rules of events.k8s.io apply only if eventTime is set: older clients do
-// not set it.
-func coreEvent(r *report, e *corev1.Event) {
-	eventNamespace(r, e.Namespace, e.InvolvedObject.Namespace)
-	if e.EventTime.IsZero() {
-		return
+// coreForm returns an Event of events.k8s.io as one of the core group.
+func coreForm(e *eventsv1.Event) *corev1.Event {
+	form := &corev1.Event{
+		ObjectMeta: e.ObjectMeta, EventTime: e.EventTime, ReportingController: e.ReportingController, ReportingInstance: e.ReportingInstance,
+		Action: e.Action, Reason: e.Reason, Message: e.Note, Type: e.Type, InvolvedObject: e.Regarding, Source: e.DeprecatedSource,
+		FirstTimestamp: e.DeprecatedFirstTimestamp, LastTimestamp: e.DeprecatedLastTimestamp, Count: e.DeprecatedCount,
 	}
-	eventReporter(r, e.ReportingController, "reportingComponent")
-	eventText(r, e.ReportingInstance, "reportingInstance")
-	eventText(r, e.Action, "action")
-	eventText(r, e.Reason, "reason")
-	if len(e.Message) > maxEventNote {
-		r.invalid("", "can have at most 1024 characters", "message")
+	if e.Series != nil {
+		form.Series = &corev1.EventSeries{Count: e.Series.Count, LastObservedTime: e.Series.LastObservedTime}
 	}
+	return form
 }
 
-// newEvent checks an Event of events.k8s.io that is created.
-func newEvent(r *report, e *eventsv1.Event) {
-	if !r.create {
-		return // an update can only change the series
+// coreEvent checks what all Events have. Older clients do not set eventTime, and fewer rules apply to their Events. reporter is
+// the name of the field ReportingController, which the API groups call by different names.
+func coreEvent(r *report, e *corev1.Event, reporter string) {
+	if !isInNamespace(e) {
+		r.invalid(e.InvolvedObject.Namespace, "does not match event.namespace", "involvedObject", "namespace")
 	}
-	eventNamespace(r, e.Namespace, e.Regarding.Namespace)
-	if e.EventTime.IsZero() {
-		r.required("", "eventTime")
+	if !e.EventTime.IsZero() {
+		requireSet(r, namedText{reporter, e.ReportingController}, namedText{"reportingInstance", e.ReportingInstance},
+			namedText{"action", e.Action}, namedText{"reason", e.Reason})
+		r.invalidAll(e.ReportingController, validation.IsQualifiedName(e.ReportingController), reporter)
+		eventText(r, namedText{"reportingInstance", e.ReportingInstance}, maxEventText)
+		eventText(r, namedText{"action", e.Action}, maxEventText)
+		eventText(r, namedText{"reason", e.Reason}, maxEventText)
+		eventText(r, namedText{"message", e.Message}, maxEventNote)
 	}
-	eventReporter(r, e.ReportingController, "reportingController")
-	eventText(r, e.ReportingInstance, "reportingInstance")
-	eventText(r, e.Action, "action")
-	eventText(r, e.Reason, "reason")
-	if len(e.Note) > maxEventNote {
-		r.invalid("", "can have at most 1024 characters", "message")
-	}
-	if e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning {
-		r.invalid("", "has invalid value: "+e.Type, "type")
-	}
-	for _, f := range []struct {
-		name string
-		set  bool
-	}{
-		{"firstTimestamp", !e.DeprecatedFirstTimestamp.IsZero()},
-		{"lastTimestamp", !e.DeprecatedLastTimestamp.IsZero()},
-		{"count", e.DeprecatedCount != 0},
-		{"source", e.DeprecatedSource != corev1.EventSource{}},
-	} {
-		if f.set {
-			r.invalid("", "needs to be unset", f.name)
-		}
-	}
+	r.invalidAll(e.Namespace, validation.IsDNS1123Subdomain(e.Namespace), "namespace")
 }
 
-// eventNamespace checks that an Event is in the namespace of the object that it is about. Events about cluster-scoped
-// objects are in the namespace default.
-func eventNamespace(r *report, namespace, involved string) {
-	if involved == "" && (namespace == metav1.NamespaceNone || namespace == metav1.NamespaceDefault) || namespace == involved {
-		return
-	}
-	r.invalid(involved, "does not match event.namespace", "involvedObject", "namespace")
-}
-
-func eventReporter(r *report, name, field string) {
-	if name == "" {
-		r.required("", field)
-	}
-	r.invalidAll(name, validation.IsQualifiedName(name), field)
-}
-
-func eventText(r *report, text, field string) {
+// isInNamespace reports whether an Event is in a namespace where an Event about its object can be. Events about cluster-scoped
+// objects are in the namespace default, and new ones also in kube-system.
+func isInNamespace(e *corev1.Event) bool {
+	involved := e.InvolvedObject.Namespace
 	switch {
-	case text == "":
-		r.required("", field)
-	case len(text) > maxEventText:
-		r.invalid("", "can have at most 128 characters", field)
+	case !e.EventTime.IsZero():
+		return involved != "" || e.Namespace == metav1.NamespaceDefault || e.Namespace == metav1.NamespaceSystem
+	case involved == "":
+		return e.Namespace == metav1.NamespaceNone || e.Namespace == metav1.NamespaceDefault
+	}
+	return e.Namespace == involved
+}
+
+func eventText(r *report, f namedText, longest int) {
+	if len(f.value) > longest {
+		r.invalid("", fmt.Sprintf("can have at most %d characters", longest), f.name)
 	}
 }

@@ -93,7 +93,9 @@ func TestUpdate(t *testing.T) {
 		},
 		"time zone without a schedule": {
 			"CronJob", "spec/timeZone =", "spec/timeZone =\nspec/schedule = TZ=UTC",
-			`spec.schedule: Invalid value: "TZ=UTC": expected exactly 5 fields, found 0: []`,
+			`
+			spec.schedule: Invalid value: "TZ=UTC": cannot use TZ or CRON_TZ in schedule, use timeZone field instead
+			spec.schedule: Invalid value: "TZ=UTC": expected exactly 5 fields, found 0: []`,
 		},
 	}
 	for name, row := range rows {

@@ -2,14 +2,17 @@ package rules
 
 import (
 	"fmt"
-	"net/netip"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
 )
 
 func networkRules() []rule {
@@ -30,6 +33,9 @@ func networkRules() []rule {
 		})),
 		onField[networkingv1.IngressTLS]("secretName", dnsSubdomain),
 		require[networkingv1.HTTPIngressPath]("pathType", "pathType must be specified"),
+		when("backend", func(_ *report, p *networkingv1.HTTPIngressPath) bool { return p.PathType != nil }),
+		when("service", func(_ *report, b *networkingv1.IngressBackend) bool { return b.Resource == nil }),
+		when("resource", func(_ *report, b *networkingv1.IngressBackend) bool { return b.Service == nil }),
 		onStruct(ingressPath),
 		onStruct(ingressBackend),
 		onField[networkingv1.IngressServiceBackend]("name", dnsLabel),
@@ -52,7 +58,6 @@ func networkRules() []rule {
 		}),
 		onStruct(networkPort),
 		onStruct(networkPeer),
-		onField[networkingv1.IPBlock]("cidr", cidr),
 		onStruct(ipBlock),
 	}
 }
@@ -61,7 +66,7 @@ func ingressHost(r *report, s string) {
 	if s == "" {
 		return
 	}
-	if _, err := netip.ParseAddr(s); err == nil {
+	if netutils.ParseIPSloppy(s) != nil {
 		r.invalid(s, "must be a DNS name, not an IP address")
 	}
 	if strings.Contains(s, "*") {
@@ -75,11 +80,15 @@ func ingressPath(r *report, p *networkingv1.HTTPIngressPath) {
 	if p.PathType == nil {
 		return
 	}
-	if *p.PathType == networkingv1.PathTypeImplementationSpecific {
+	switch *p.PathType {
+	case networkingv1.PathTypeImplementationSpecific:
 		if p.Path != "" && !strings.HasPrefix(p.Path, "/") {
 			r.invalid(p.Path, "must be an absolute path", "path")
 		}
 		return
+	case networkingv1.PathTypeExact, networkingv1.PathTypePrefix:
+	default:
+		return // another check rejects the type
 	}
 	if !strings.HasPrefix(p.Path, "/") {
 		r.invalid(p.Path, "must be an absolute path", "path")
@@ -104,6 +113,20 @@ func ingressBackend(r *report, b *networkingv1.IngressBackend) {
 		r.invalid("", "resource or service backend is required")
 	case b.Service != nil:
 		servicePort(r, b.Service)
+	default:
+		r.under(func() { backendResource(r, b.Resource) }, "resource")
+	}
+}
+
+// backendResource checks a reference to an object. Another check requires its kind and its name.
+func backendResource(r *report, ref *corev1.TypedLocalObjectReference) {
+	if ref.APIGroup != nil {
+		r.invalidAll(*ref.APIGroup, validation.IsDNS1123Subdomain(*ref.APIGroup), "apiGroup")
+	}
+	for _, part := range []struct{ name, value string }{{"kind", ref.Kind}, {"name", ref.Name}} {
+		if part.value != "" {
+			r.invalidAll(part.value, content.IsPathSegmentName(part.value), part.name)
+		}
 	}
 }
 
@@ -136,38 +159,36 @@ func classParameters(r *report, p *networkingv1.IngressClassParametersReference)
 		r.required("", "scope")
 		return
 	}
-	namespaced := p.Namespace != nil && *p.Namespace != ""
 	switch *p.Scope {
 	case networkingv1.IngressClassParametersReferenceScopeNamespace:
-		if !namespaced {
+		if p.Namespace == nil {
 			r.required("`parameters.scope` is set to 'Namespace'", "namespace")
+			return
 		}
+		r.invalidAll(*p.Namespace, apivalidation.ValidateNamespaceName(*p.Namespace, false), "namespace")
 	case networkingv1.IngressClassParametersReferenceScopeCluster:
-		if namespaced {
+		if p.Namespace != nil {
 			r.forbidden("`parameters.scope` is set to 'Cluster'", "namespace")
 		}
 	}
 }
 
 func networkPort(r *report, p *networkingv1.NetworkPolicyPort) {
-	if p.Port == nil {
-		if p.EndPort != nil {
-			r.required("must be specified when `endPort` is specified", "port")
+	if p.Port != nil {
+		r.under(func() { portOrName(r, *p.Port) }, "port")
+	}
+	switch {
+	case p.EndPort == nil:
+	case p.Port == nil:
+		r.invalid(*p.EndPort, "may not be specified when `port` is not specified", "endPort")
+	case p.Port.Type == intstr.String:
+		r.invalid(*p.EndPort, "may not be specified when `port` is non-numeric", "endPort")
+	default:
+		if *p.EndPort < p.Port.IntVal {
+			r.invalid(*p.EndPort, "must be greater than or equal to `port`", "endPort")
 		}
-		return
+		r.invalidAll(*p.EndPort, validation.IsValidPortNum(int(*p.EndPort)), "endPort")
 	}
-	r.under(func() { portOrName(r, *p.Port) }, "port")
-	if p.EndPort == nil {
-		return
-	}
-	if p.Port.Type == intstr.String {
-		r.required("must be an integer port when `endPort` is specified", "port")
-		return
-	}
-	if *p.EndPort < p.Port.IntVal {
-		r.invalid(*p.EndPort, "must be greater than or equal to `port`", "endPort")
-	}
-	r.invalidAll(*p.EndPort, validation.IsValidPortNum(int(*p.EndPort)), "endPort")
 }
 
 func networkPeer(r *report, p *networkingv1.NetworkPolicyPeer) {
@@ -181,14 +202,46 @@ func networkPeer(r *report, p *networkingv1.NetworkPolicyPeer) {
 
 // ipBlock checks that each exception of a block is a strict subset of it.
 func ipBlock(r *report, b *networkingv1.IPBlock) {
-	block, err := netip.ParsePrefix(b.CIDR)
-	if err != nil {
-		return // another check rejects the block
+	if b.CIDR == "" {
+		return // the schema requires it
 	}
+	check := knownCIDR(storedBlocks(r.old)...)
+	r.under(func() { check(r, b.CIDR) }, "cidr")
+	_, block, err := netutils.ParseCIDRSloppy(b.CIDR)
+	if err != nil {
+		return
+	}
+	bits, _ := block.Mask.Size()
 	for i, s := range b.Except {
-		r.under(func() { cidr(r, s) }, "except", i)
-		if except, err := netip.ParsePrefix(s); err == nil && (!block.Contains(except.Addr()) || except.Bits() <= block.Bits()) {
+		r.under(func() { check(r, s) }, "except", i)
+		_, except, err := netutils.ParseCIDRSloppy(s)
+		if err != nil {
+			continue
+		}
+		if own, _ := except.Mask.Size(); !block.Contains(except.IP) || own <= bits {
 			r.invalid(s, "must be a strict subset of `cidr`", "except", i)
 		}
 	}
+}
+
+// storedBlocks returns all ranges of a stored NetworkPolicy. They may have forms that are not allowed any more.
+func storedBlocks(old runtime.Object) []string {
+	policy, ok := old.(*networkingv1.NetworkPolicy)
+	if !ok {
+		return nil
+	}
+	var peers []networkingv1.NetworkPolicyPeer
+	for _, rule := range policy.Spec.Ingress {
+		peers = append(peers, rule.From...)
+	}
+	for _, rule := range policy.Spec.Egress {
+		peers = append(peers, rule.To...)
+	}
+	var blocks []string
+	for _, peer := range peers {
+		if peer.IPBlock != nil {
+			blocks = append(append(blocks, peer.IPBlock.CIDR), peer.IPBlock.Except...)
+		}
+	}
+	return blocks
 }

@@ -122,12 +122,10 @@ func TestNetwork(t *testing.T) {
 			`spec.ingress[0].ports[1].endPort: Invalid value: 70000: must be between 1 and 65535, inclusive`,
 		},
 		"end port of a named port": {
-			"spec/ingress/0/ports/0/endPort = 80",
-			"spec.ingress[0].ports[0].port: Required value: must be an integer port when `endPort` is specified",
+			"spec/ingress/0/ports/0/endPort = 80", "spec.ingress[0].ports[0].endPort: Invalid value: 80: may not be specified when `port` is non-numeric",
 		},
 		"end port without port": {
-			"spec/ingress/0/ports/2/endPort = 80",
-			"spec.ingress[0].ports[2].port: Required value: must be specified when `endPort` is specified",
+			"spec/ingress/0/ports/2/endPort = 80", "spec.ingress[0].ports[2].endPort: Invalid value: 80: may not be specified when `port` is not specified",
 		},
 		"protocol": {
 			"spec/ingress/0/ports/2/protocol = X",

@@ -4,65 +4,58 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // ValidateNewEvent validates an Event that is created with the API group events.k8s.io. This group requires more fields
 // than the core group, which older clients use.
 func ValidateNewEvent(event *corev1.Event) field.ErrorList {
-	var errs field.ErrorList
-	if event.EventTime.IsZero() {
-		errs = append(errs, field.Required(field.NewPath("eventTime"), ""))
+	r := &report{create: true}
+	r.add(apivalidation.ValidateObjectMetaAccessor(event, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata")))
+	r.add(wrongFinalizers(event))
+	newEvent(r, event)
+	return r.errs
+}
+
+func newEvent(r *report, e *corev1.Event) {
+	coreEvent(r, e, "reportingController")
+	eventSeries(r, e.Series)
+	if e.EventTime.IsZero() {
+		r.required("", "eventTime")
 	}
-	if event.ReportingController == "" {
-		errs = append(errs, field.Required(field.NewPath("reportingController"), ""))
+	if e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning {
+		r.invalid("", "has invalid value: "+e.Type, "type")
 	}
-	for _, problem := range validation.IsQualifiedName(event.ReportingController) {
-		errs = append(errs, field.Invalid(field.NewPath("reportingController"), event.ReportingController, problem))
-	}
-	for _, required := range []struct{ name, value string }{
-		{"reportingInstance", event.ReportingInstance}, {"action", event.Action}, {"reason", event.Reason},
+	for _, f := range []setField{
+		{"firstTimestamp", !e.FirstTimestamp.IsZero()}, {"lastTimestamp", !e.LastTimestamp.IsZero()},
+		{"count", e.Count != 0}, {"source", e.Source != corev1.EventSource{}},
 	} {
-		if required.value == "" {
-			errs = append(errs, field.Required(field.NewPath(required.name), ""))
-		}
-		if len(required.value) > maxEventText {
-			errs = append(errs, field.TooLong(field.NewPath(required.name), "", maxEventText))
+		if f.isSet {
+			r.invalid("", "needs to be unset", f.name)
 		}
 	}
-	if len(event.Message) > maxEventNote {
-		errs = append(errs, field.TooLong(field.NewPath("message"), "", maxEventNote))
+}
+
+func eventSeries(r *report, s *corev1.EventSeries) {
+	if s == nil {
+		return
 	}
-	for _, unset := range []struct {
-		name  string
-		isSet bool
-	}{
-		{"firstTimestamp", !event.FirstTimestamp.IsZero()},
-		{"lastTimestamp", !event.LastTimestamp.IsZero()},
-		{"count", event.Count != 0},
-		{"source", event.Source != corev1.EventSource{}},
-	} {
-		if unset.isSet {
-			errs = append(errs, field.Invalid(field.NewPath(unset.name), "", "needs to be unset"))
-		}
+	if s.Count < 2 {
+		r.invalid("", "should be at least 2", "series", "count")
 	}
-	if event.Type != corev1.EventTypeNormal && event.Type != corev1.EventTypeWarning {
-		errs = append(errs, field.Invalid(field.NewPath("type"), event.Type, "has invalid value: "+event.Type))
+	if s.LastObservedTime.IsZero() {
+		r.required("", "series", "lastObservedTime")
 	}
-	return errs
 }
 
 // ValidateEventChange validates an update of an Event with the API group events.k8s.io. Only its series can change.
 func ValidateEventChange(updated, old *corev1.Event) field.ErrorList {
-	var errs field.ErrorList
-	if series := updated.Series; series != nil && !apiequality.Semantic.DeepEqual(series, old.Series) {
-		if series.Count < 2 {
-			errs = append(errs, field.Invalid(field.NewPath("series.count"), "", "should be at least 2"))
-		}
-		if series.LastObservedTime.IsZero() {
-			errs = append(errs, field.Required(field.NewPath("series.lastObservedTime"), ""))
-		}
+	r := &report{old: old}
+	r.add(apivalidation.ValidateObjectMetaAccessorUpdate(updated, old, field.NewPath("metadata")))
+	r.add(wrongFinalizers(updated))
+	coreEvent(r, updated, "reportingController")
+	if !apiequality.Semantic.DeepEqual(updated.Series, old.Series) {
+		eventSeries(r, updated.Series)
 	}
 	for _, value := range []struct {
 		name         string
@@ -82,7 +75,7 @@ func ValidateEventChange(updated, old *corev1.Event) field.ErrorList {
 		{"reportingController", updated.ReportingController, old.ReportingController},
 		{"reportingInstance", updated.ReportingInstance, old.ReportingInstance},
 	} {
-		errs = append(errs, apivalidation.ValidateImmutableField(value.updated, value.old, field.NewPath(value.name))...)
+		r.add(apivalidation.ValidateImmutableField(value.updated, value.old, field.NewPath(value.name)))
 	}
-	return errs
+	return r.errs
 }

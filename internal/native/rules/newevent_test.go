@@ -12,27 +12,30 @@ import (
 )
 
 func TestValidateNewEvent(t *testing.T) {
+	const object = `metadata: {name: e, namespace: default}, involvedObject: {namespace: default}`
 	cases := map[string]struct {
 		event string
 		want  []string
 	}{
 		"complete": {
-			event: `{eventTime: "2026-01-02T03:04:05.000000Z", reportingComponent: a.b/c, reportingInstance: i, action: a, reason: r, type: Normal}`,
+			event: `{` + object + `, eventTime: "2026-01-02T03:04:05.000000Z", reportingComponent: a.b/c, reportingInstance: i, action: a, reason: r, type: Normal}`,
 		},
-		"empty": {event: `{}`, want: []string{
-			"eventTime: Required value",
-			"reportingController: Required value",
+		"empty": {event: `{` + object + `}`, want: []string{"eventTime: Required value", `type: Invalid value: "": has invalid value: `}},
+		"only a time": {event: `{` + object + `, eventTime: "2026-01-02T03:04:05.000000Z", type: Normal}`, want: []string{
+			"reportingController: Required value", "reportingInstance: Required value", "action: Required value", "reason: Required value",
 			`reportingController: Invalid value: "": name part must be non-empty`,
-			`reportingController: Invalid value: "": name part must consist of alphanumeric characters, '-', '_' or '.', ` +
-				`and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', ` +
-				`regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
-			"reportingInstance: Required value", "action: Required value", "reason: Required value",
-			`type: Invalid value: "": has invalid value: `,
+			`reportingController: Invalid value: "": ` + qualified,
 		}},
 		"too long": {
-			event: `{eventTime: "2026-01-02T03:04:05.000000Z", reportingComponent: c, reportingInstance: i, action: ` + strings.Repeat("a", 129) +
-				`, reason: r, type: Warning, message: ` + strings.Repeat("m", 1025) + `}`,
-			want: []string{"action: Too long: may not be more than 128 bytes", "message: Too long: may not be more than 1024 bytes"},
+			event: `{` + object + `, eventTime: "2026-01-02T03:04:05.000000Z", reportingComponent: c, reportingInstance: i, action: ` +
+				strings.Repeat("a", 129) + `, reason: r, type: Warning, message: ` + strings.Repeat("m", 1025) + `}`,
+			want: []string{
+				`action: Invalid value: "": can have at most 128 characters`, `message: Invalid value: "": can have at most 1024 characters`,
+			},
+		},
+		"series": {
+			event: `{` + object + `, eventTime: "2026-01-02T03:04:05.000000Z", reportingComponent: c, reportingInstance: i, action: a, reason: r, type: Normal, series: {count: 1}}`,
+			want:  []string{`series.count: Invalid value: "": should be at least 2`, "series.lastObservedTime: Required value"},
 		},
 	}
 	for name, c := range cases {

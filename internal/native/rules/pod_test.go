@@ -28,11 +28,11 @@ func TestPods(t *testing.T) {
 			`spec.preemptionPolicy: Unsupported value: "X": supported values: "Never", "PreemptLowerPriority"`,
 		},
 		"os":             {"spec/os = {name: plan9}", `spec.os: Unsupported value: "plan9": supported values: "linux", "windows"`},
-		"os missing":     {"spec/os = {name: ''}", `spec.os.name: Required value: cannot be empty`},
+		"os missing":     {"spec/os = {name: ''}", `spec.os.name: Required value`},
 		"readiness gate": {"spec/readinessGates/0/conditionType = -a", `spec.readinessGates[0].conditionType: Invalid value: "-a": ` + qualified},
 		"scheduling gates": {"spec/schedulingGates = [{name: example.com/a}, {name: example.com/a}, {name: -a}]", `
 			spec.schedulingGates[1]: Duplicate value: "example.com/a"
-			spec.schedulingGates[2].name: Invalid value: "-a": ` + qualified},
+			spec.schedulingGates[2]: Invalid value: "-a": ` + qualified},
 		"host alias": {"spec/hostAliases = [{ip: a, hostnames: [A]}]", `
 			spec.hostAliases[0].ip: Invalid value: "a": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)
 			spec.hostAliases[0].hostnames[0]: Invalid value: "A": ` + subdomain},
@@ -47,7 +47,7 @@ func TestPods(t *testing.T) {
 		"dns servers": {"spec/dnsConfig/nameservers = [1.1.1.1, 1.1.1.2, 1.1.1.3, a]", `
 			spec.dnsConfig.nameservers: Invalid value: ["1.1.1.1","1.1.1.2","1.1.1.3","a"]: must not have more than 3 nameservers
 			spec.dnsConfig.nameservers[3]: Invalid value: "a": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`},
-		"dns option": {"spec/dnsConfig/options = [{value: a}]", `spec.dnsConfig.options[0].name: Required value: must not be empty`},
+		"dns option": {"spec/dnsConfig/options = [{value: a}]", `spec.dnsConfig.options[0]: Required value: must not be empty`},
 		"no dns": {
 			"spec/dnsPolicy = None\nspec/dnsConfig =",
 			"spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None",
@@ -57,8 +57,7 @@ func TestPods(t *testing.T) {
 			"spec.dnsConfig.nameservers: Required value: must provide at least one DNS nameserver when `dnsPolicy` is None",
 		},
 		"stop signal": {
-			"spec/containers/0/lifecycle/stopSignal = SIGX",
-			`spec.containers[0].lifecycle.stopSignal: Unsupported value: "SIGX": supported values: ` + signals,
+			"spec/containers/0/lifecycle/stopSignal = SIGX", "spec.containers[0].lifecycle.stopSignal: Forbidden: may not be set for containers with empty `spec.os.name`",
 		},
 		"searches": {
 			"spec/dnsConfig/searches = [a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a]",
@@ -150,9 +149,10 @@ func TestScheduling(t *testing.T) {
 			spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.namespace: \
 				Invalid value: "A": ` + label},
 		"pod topology key": {
-			"spec/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution/0/podAffinityTerm/topologyKey =",
-			`spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.topologyKey: ` +
-				`Required value: can not be empty`,
+			"spec/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution/0/podAffinityTerm/topologyKey =", `
+			spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.topologyKey: Required value: can not be empty
+			spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.topologyKey: Invalid value: "": name part must be non-empty
+			spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.topologyKey: Invalid value: "": ` + qualified,
 		},
 		"spread skew": {
 			"spec/topologySpreadConstraints/0/maxSkew = 0",
@@ -181,8 +181,9 @@ func TestScheduling(t *testing.T) {
 				`can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway`,
 		},
 		"spread twice": {
-			"spec/topologySpreadConstraints/1 = {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}",
-			`spec.topologySpreadConstraints[1].{topologyKey, whenUnsatisfiable}: Duplicate value: "{topology.kubernetes.io/zone, DoNotSchedule}"`,
+			"spec/topologySpreadConstraints/1 = {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}", `
+			spec.topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{topology.kubernetes.io/zone, DoNotSchedule}"
+		`,
 		},
 	}.run(t, "Pod")
 }
@@ -237,12 +238,15 @@ func TestSecurity(t *testing.T) {
 			`spec.securityContext.appArmorProfile.localhostProfile: Invalid value: "a": can only be set when AppArmor type is Localhost`,
 		},
 		"shared processes": {
-			"spec/shareProcessNamespace = true\nspec/hostPID = true",
-			`spec.shareProcessNamespace: Invalid value: true: ShareProcessNamespace and HostPID cannot both be enabled`,
+			"spec/shareProcessNamespace = true\nspec/hostPID = true", `
+			spec.securityContext.shareProcessNamespace: Invalid value: true: ShareProcessNamespace and HostPID cannot both be enabled
+		`,
 		},
 		"host process of a container": {
-			"spec/containers/0/securityContext = {windowsOptions: {hostProcess: true}}",
-			`spec.hostNetwork: Invalid value: false: hostNetwork must be true if pod contains any hostProcess containers`,
+			"spec/containers/0/securityContext = {windowsOptions: {hostProcess: true}}", `
+			spec: Invalid value: "": If pod contains any hostProcess containers then all containers must be HostProcess containers
+			spec.hostNetwork: Invalid value: false: hostNetwork must be true if pod contains any hostProcess containers
+		`,
 		},
 		"host process": {
 			"spec/securityContext = {windowsOptions: {hostProcess: true}}",

@@ -3,9 +3,7 @@ package rules
 import (
 	"fmt"
 	"regexp"
-	"slices"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -15,30 +13,25 @@ import (
 func podUseRules() []rule {
 	return []rule{
 		onStruct(hostnameOverride),
-		onStruct(claimedDevices),
-		onStruct(func(r *report, c *corev1.PodResourceClaim) {
-			if c.Name != "" {
-				r.invalidAll(c.Name, validation.IsDNS1123Label(c.Name), "name")
-			}
-			if c.ResourceClaimName == nil && c.ResourceClaimTemplateName == nil {
-				r.invalid(c, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
-			}
-			if c.ResourceClaimName != nil && c.ResourceClaimTemplateName != nil {
-				r.invalid(c, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")
-			}
-		}),
-		onField[corev1.PodResourceClaim]("resourceClaimName", subdomainName),
-		onField[corev1.PodResourceClaim]("resourceClaimTemplateName", subdomainName),
+		skip[corev1.PodSpec]("resourceClaims"),
+		onStruct(podClaims),
 
+		when("restartPolicy", func(r *report, _ *corev1.Container) bool { return listOf(r) != ephemeralContainers }),
+		oneOf[corev1.Container]("restartPolicy", "Always", "Never", "OnFailure"),
+		// Kubernetes does not check the rules of an init container without a policy.
+		when("restartPolicyRules", func(r *report, c *corev1.Container) bool {
+			return listOf(r) == containers || listOf(r) == initContainers && c.RestartPolicy != nil
+		}),
+		onField[corev1.Container]("restartPolicyRules", atMostItems[corev1.ContainerRestartRule](20)),
 		onStruct(func(r *report, c *corev1.Container) {
-			if c.RestartPolicy == nil && len(c.RestartPolicyRules) > 0 {
+			if c.RestartPolicy == nil && len(c.RestartPolicyRules) > 0 && listOf(r) != ephemeralContainers {
 				r.required("must specify restartPolicy when restart rules are used", "restartPolicy")
 			}
 		}),
+		exactly[corev1.ContainerRestartRuleOnExitCodes]("operator", "In", "NotIn"),
+		onField[corev1.ContainerRestartRuleOnExitCodes]("values", atMostItems[int32](255)),
 		require[corev1.ContainerRestartRule]("exitCodes", "must be specified"),
-		notRequired[corev1.ContainerRestartRule]("action"),
-		onStruct(restartRule),
-		onStruct(generatedLabels),
+		exactly[corev1.ContainerRestartRule]("action", "Restart", "RestartAllContainers"),
 	}
 }
 
@@ -61,64 +54,13 @@ func hostnameOverride(r *report, s *corev1.PodSpec) {
 	r.invalidAll(name, validation.IsDNS1123Subdomain(name), "hostnameOverride")
 }
 
-// claimedDevices checks that the containers use claims of their pod, each of them once.
-func claimedDevices(r *report, s *corev1.PodSpec) {
-	for i := range s.ResourceClaims {
-		same := func(c corev1.PodResourceClaim) bool { return c.Name == s.ResourceClaims[i].Name }
-		if s.ResourceClaims[i].Name != "" && slices.ContainsFunc(s.ResourceClaims[:i], same) {
-			r.duplicate(s.ResourceClaims[i].Name, "resourceClaims", i, "name")
-		}
-	}
-	check := func(list string, i int, claims []corev1.ResourceClaim) {
-		for j, claim := range claims {
-			isClaimed := slices.ContainsFunc(s.ResourceClaims, func(c corev1.PodResourceClaim) bool { return c.Name == claim.Name })
-			if claim.Name == "" || isClaimed {
-				continue
-			}
-			err := field.NotFound(r.path(list, i, "resources", "claims", j), claim.Name)
-			err.Detail = "must be one of the names in pod.spec.resourceClaims"
-			if len(s.ResourceClaims) == 0 {
-				err.Detail += " which is empty"
-			}
-			r.add(field.ErrorList{err})
-		}
-	}
-	for i := range s.InitContainers {
-		check("initContainers", i, s.InitContainers[i].Resources.Claims)
-	}
-	for i := range s.Containers {
-		check("containers", i, s.Containers[i].Resources.Claims)
-	}
-}
-
-func restartRule(r *report, rule *corev1.ContainerRestartRule) {
-	actions := []string{string(corev1.ContainerRestartRuleActionRestart), string(corev1.ContainerRestartRuleActionRestartAllContainers)}
-	if !slices.Contains(actions, string(rule.Action)) {
-		r.unsupported(rule.Action, actions, "action")
-	}
-}
-
-// generatedLabels checks that the labels that the server adds to the template of a Job have not been set to other values.
-func generatedLabels(r *report, j *batchv1.Job) {
-	if !r.create || j.Spec.ManualSelector != nil && *j.Spec.ManualSelector {
-		return
-	}
-	want := func(label, value string) {
-		if got, ok := j.Spec.Template.Labels[label]; ok && got != value {
-			r.invalid(j.Spec.Template.Labels, fmt.Sprintf("must be '%s'", value), "spec", "template", "metadata", "labels", key(label))
-		}
-	}
-	want("controller-uid", string(j.UID))
-	want("job-name", j.Name)
-	want(batchv1.ControllerUidLabel, string(j.UID))
-	want(batchv1.JobNameLabel, j.Name)
-}
-
 var sysctlName = regexp.MustCompile(`^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`)
+
+func isSysctl(name string) bool { return len(name) <= 253 && sysctlName.MatchString(name) }
 
 // validSysctl checks the name of a kernel parameter.
 func validSysctl(r *report, name string) {
-	if name != "" && (len(name) > 253 || !sysctlName.MatchString(name)) {
+	if name != "" && !isSysctl(name) {
 		r.invalid(name, fmt.Sprintf("must have at most 253 characters and match regex %s", sysctlName))
 	}
 }

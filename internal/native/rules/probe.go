@@ -3,58 +3,58 @@ package rules
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 func probeRules() []rule {
-	return []rule{
+	return slices.Concat(rulesOf[corev1.ProbeHandler](probeHandlers), rulesOf[corev1.LifecycleHandler](lifecycleHandlers), []rule{
 		onField[corev1.Probe]("initialDelaySeconds", nonNegative[int32]),
 		onField[corev1.Probe]("timeoutSeconds", nonNegative[int32]),
 		onField[corev1.Probe]("periodSeconds", nonNegative[int32]),
 		onField[corev1.Probe]("successThreshold", nonNegative[int32]),
 		onField[corev1.Probe]("failureThreshold", nonNegative[int32]),
 		onField[corev1.Probe]("terminationGracePeriodSeconds", positive[int64]),
-		onStruct(func(r *report, h *corev1.ProbeHandler) { exactlyOneHandler(r, reflect.ValueOf(h).Elem()) }),
-		onStruct(func(r *report, h *corev1.LifecycleHandler) { exactlyOneHandler(r, reflect.ValueOf(h).Elem()) }),
+		onStruct(func(r *report, h *corev1.ProbeHandler) { oneHandler(r, probeHandlers.set(reflect.ValueOf(h).Elem())) }),
+		onStruct(func(r *report, h *corev1.LifecycleHandler) {
+			oneHandler(r, lifecycleHandlers.set(reflect.ValueOf(h).Elem()))
+		}),
 
 		require[corev1.ExecAction]("command", ""),
 		require[corev1.HTTPGetAction]("path", ""),
 		onField[corev1.HTTPGetAction]("port", portOrName),
-		require[corev1.HTTPGetAction]("scheme", ""),
 		onField[corev1.TCPSocketAction]("port", portOrName),
 		onField[corev1.GRPCAction]("port", port),
 		notRequired[corev1.HTTPHeader]("name"),
 		notRequired[corev1.HTTPHeader]("value"),
-		onField[corev1.HTTPHeader]("name", func(r *report, s string) { r.invalidAll(s, validation.IsHTTPHeaderName(s)) }),
-		onStruct(func(r *report, s *corev1.PodSpec) {
-			if s.TerminationGracePeriodSeconds == nil {
-				return
-			}
-			for i := range s.InitContainers {
-				sleepDuration(r, s.InitContainers[i].Lifecycle, *s.TerminationGracePeriodSeconds, "initContainers", i)
-			}
-			for i := range s.Containers {
-				sleepDuration(r, s.Containers[i].Lifecycle, *s.TerminationGracePeriodSeconds, "containers", i)
+		// As in Kubernetes, an error has the path of the list.
+		onField[corev1.HTTPGetAction]("httpHeaders", func(r *report, headers []corev1.HTTPHeader) {
+			for _, h := range headers {
+				r.invalidAll(h.Name, validation.IsHTTPHeaderName(h.Name))
 			}
 		}),
-	}
+		onStruct(sleepAction),
+		when("stopSignal", func(r *report, _ *corev1.Lifecycle) bool { return r.pod.OS != nil && r.pod.OS.Name == corev1.Linux }),
+		onStruct(stopSignal),
+	})
 }
 
-// exactlyOneHandler checks that exactly one field of a struct of pointers is set.
-func exactlyOneHandler(r *report, handlers reflect.Value) {
-	set := 0
-	for i := range handlers.NumField() {
-		if handlers.Field(i).IsNil() {
-			continue
-		}
-		if set++; set > 1 {
-			r.forbidden("may not specify more than 1 handler type", jsonName(handlers.Type().Field(i)))
-		}
-	}
-	if set == 0 {
+// The handlers of probes and lifecycle hooks.
+var (
+	probeHandlers     = unionOf[corev1.ProbeHandler]()
+	lifecycleHandlers = unionOf[corev1.LifecycleHandler]()
+)
+
+// oneHandler checks that exactly one handler is set.
+func oneHandler(r *report, set []string) {
+	if len(set) == 0 {
 		r.required("must specify a handler type")
+		return
+	}
+	for _, name := range set[1:] {
+		r.forbidden("may not specify more than 1 handler type", name)
 	}
 }
 
@@ -72,20 +72,21 @@ func noGracePeriod(r *report, p *corev1.Probe) {
 	}
 }
 
-// sleepDuration checks that the sleep actions of a container do not exceed the grace period of the pod.
-func sleepDuration(r *report, l *corev1.Lifecycle, grace int64, at ...any) {
-	if l == nil {
-		return
+// sleepAction checks that a lifecycle hook does not sleep longer than the grace period of the pod.
+func sleepAction(r *report, s *corev1.SleepAction) {
+	if grace := r.pod.TerminationGracePeriodSeconds; grace != nil && (s.Seconds < 0 || s.Seconds > *grace) {
+		r.invalid(s.Seconds, fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", *grace))
 	}
-	check := func(h *corev1.LifecycleHandler, name string) {
-		if h == nil || h.Sleep == nil {
-			return
-		}
-		if s := h.Sleep.Seconds; s < 0 || s > grace {
-			r.invalid(s, fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", grace),
-				append(at, "lifecycle", name, "sleep")...)
-		}
+}
+
+// stopSignal checks the signal that stops a container of a pod for another system than Linux, whose signals are in the schema.
+func stopSignal(r *report, l *corev1.Lifecycle) {
+	windows := []string{string(corev1.SIGKILL), string(corev1.SIGTERM)}
+	switch {
+	case l.StopSignal == nil:
+	case r.pod.OS == nil:
+		r.forbidden("may not be set for containers with empty `spec.os.name`", "stopSignal")
+	case r.pod.OS.Name == corev1.Windows && !slices.Contains(windows, string(*l.StopSignal)):
+		r.unsupported(*l.StopSignal, windows, "stopSignal")
 	}
-	check(l.PostStart, "postStart")
-	check(l.PreStop, "preStop")
 }

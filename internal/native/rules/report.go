@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -15,11 +17,13 @@ import (
 // Each method that adds an error takes the rest of the path, relative to the current value: a string is a field, an int an
 // index and a key a map key.
 type report struct {
-	at             []any // the path of the current value
-	errs           field.ErrorList
-	create         bool
-	old            runtime.Object // the object that an update replaces; nil on create
-	claimTemplates []string       // the names of the volume claim templates of a StatefulSet
+	at     []any // the path of the current value
+	errs   field.ErrorList
+	create bool
+	old    runtime.Object  // the object that an update replaces; nil on create
+	oldPod *corev1.PodSpec // the spec of the pod, or of the pod template, in old
+	pod    *corev1.PodSpec // the spec of the pod whose fields are being checked
+	owner  *corev1.Pod     // the Pod that has the spec; nil for the spec in a pod template
 }
 
 // immutableOrigin is the origin of errors about fields that cannot change, as in Kubernetes. The server counts these refusals.
@@ -60,12 +64,28 @@ func (r *report) path(rest ...any) *field.Path {
 	return path
 }
 
-// add adds errors from functions of k8s.io/apimachinery. Some of them range over maps and return errors in random order, so
-// consecutive errors with the same path are sorted.
-func (r *report) add(errs field.ErrorList) {
-	if len(errs) == 0 {
-		return
+// hasErrors reports whether there are errors at or below a path.
+func (r *report) hasErrors(rest ...any) bool {
+	return len(r.errs) > 0 && slices.ContainsFunc(r.errs, isBelow(r.path(rest...)))
+}
+
+// forget removes the errors at or below a path: an update may keep what it does not change.
+func (r *report) forget(rest ...any) { r.errs = slices.DeleteFunc(r.errs, isBelow(r.path(rest...))) }
+
+func isBelow(path *field.Path) func(*field.Error) bool {
+	text := path.String()
+	return func(err *field.Error) bool {
+		below, found := strings.CutPrefix(err.Field, text)
+		return found && (below == "" || below[0] == '.' || below[0] == '[')
 	}
+}
+
+// add adds errors from functions of k8s.io/apimachinery.
+func (r *report) add(errs field.ErrorList) { r.errs = append(r.errs, sorted(errs)...) }
+
+// sorted sorts consecutive errors with the same path. Some functions of k8s.io/apimachinery range over maps and return
+// errors in random order.
+func sorted(errs field.ErrorList) field.ErrorList {
 	for i := 0; i < len(errs); {
 		j := i + 1
 		for j < len(errs) && errs[j].Field == errs[i].Field {
@@ -74,7 +94,7 @@ func (r *report) add(errs field.ErrorList) {
 		slices.SortStableFunc(errs[i:j], func(a, b *field.Error) int { return cmp.Compare(a.Error(), b.Error()) })
 		i = j
 	}
-	r.errs = append(r.errs, errs...)
+	return errs
 }
 
 // immutable refuses to change a field that cannot change.
@@ -85,6 +105,11 @@ func (r *report) immutable(value any, rest ...any) {
 // unchangeable refuses to change a field that cannot change, with words of Kubernetes for this field.
 func (r *report) unchangeable(detail string, rest ...any) {
 	r.errs = append(r.errs, field.Forbidden(r.path(rest...), detail).WithOrigin(immutableOrigin))
+}
+
+// unchangeableValue refuses a value that cannot change, with words of Kubernetes for this field.
+func (r *report) unchangeableValue(value any, detail string, rest ...any) {
+	r.errs = append(r.errs, field.Invalid(r.path(rest...), value, detail).WithOrigin(immutableOrigin))
 }
 
 func (r *report) required(detail string, rest ...any) {

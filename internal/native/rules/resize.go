@@ -66,7 +66,7 @@ func resizedPod(r *report, newPod, oldPod *corev1.Pod) {
 	if !nodeCanResize(oldPod) {
 		r.forbidden("Pod running on node without support for resize")
 	}
-	r.under(func() { resizedResources(r, newPod.Spec.Resources, oldPod.Spec.Resources) }, "resources")
+	resizedResources(r, newPod.Spec.Resources, oldPod.Spec.Resources)
 	if len(oldPod.Status.NodeAllocatableResourceClaimStatuses) > 0 {
 		r.forbidden("pods with node allocatable resource claims cannot be resized")
 	}
@@ -106,11 +106,11 @@ func resizedResources(r *report, after, before *corev1.ResourceRequirements) {
 	}
 	if after == nil {
 		if len(before.Requests)+len(before.Limits) > 0 {
-			r.unchangeable("pod-level resources cannot be removed")
+			r.unchangeable("pod-level resources cannot be removed", "resources")
 		}
 		return
 	}
-	keptResources(r, *after, *before, "pod-level resource")
+	r.under(func() { keptResources(r, *after, *before, "pod-level resource") }, "resources")
 	if !sameOthers(*after, *before) {
 		r.unchangeable("only cpu and memory resources are mutable at pod-level")
 	}

@@ -8,7 +8,7 @@ func kindRules() [][]rule {
 		resourceRules(), volumeRules(), schedulingRules(), securityRules(),
 		podUseRules(), workloadRules(), jobRules(),
 		serviceRules(), endpointRules(), configRules(), storageRules(), csiRules(), addressRules(),
-		clusterRules(), eventRules(), quotaRules(), limitRangeRules(), autoscalingRules(), disruptionRules(),
+		clusterRules(), nodeRules(), eventRules(), quotaRules(), limitRangeRules(), autoscalingRules(), disruptionRules(),
 		networkRules(), accessRules(), webhookRules(), policyRules(), flowRules(), trustRules(), deviceRules(),
 		apiServiceRules(),
 	}

@@ -2,16 +2,21 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 func schedulingRules() []rule {
 	return []rule{
+		oneOf[corev1.Toleration]("operator"),
 		onStruct(toleration),
 
 		require[corev1.NodeSelector]("nodeSelectorTerms", "must have at least one node selector term"),
@@ -28,19 +33,26 @@ func schedulingRules() []rule {
 		}),
 		onField[corev1.PreferredSchedulingTerm]("weight", weight),
 		onField[corev1.WeightedPodAffinityTerm]("weight", weight),
-		require[corev1.PodAffinityTerm]("topologyKey", "can not be empty"),
-		onField[corev1.PodAffinityTerm]("topologyKey", labelKey),
+		notRequired[corev1.PodAffinityTerm]("topologyKey"),
+		onField[corev1.PodAffinityTerm]("topologyKey", func(r *report, s string) {
+			if s == "" {
+				r.required("can not be empty")
+			}
+			labelKey(r, s)
+		}),
 		onStruct(func(r *report, t *corev1.PodAffinityTerm) {
 			for _, name := range t.Namespaces {
 				r.invalidAll(name, apivalidation.ValidateNamespaceName(name, false), "namespace")
 			}
+			labelKeys(r, t.MatchLabelKeys, t.MismatchLabelKeys, t.LabelSelector)
 		}),
 
 		require[corev1.TopologySpreadConstraint]("topologyKey", "can not be empty"),
-		onField[corev1.TopologySpreadConstraint]("matchLabelKeys", eachItem(labelKey)),
 		onField[corev1.TopologySpreadConstraint]("maxSkew", aboveZero),
 		onField[corev1.TopologySpreadConstraint]("minDomains", aboveZero),
+		exactly[corev1.TopologySpreadConstraint]("whenUnsatisfiable", "DoNotSchedule", "ScheduleAnyway"),
 		onStruct(func(r *report, c *corev1.TopologySpreadConstraint) {
+			labelKeys(r, c.MatchLabelKeys, nil, c.LabelSelector)
 			if c.MinDomains != nil && c.WhenUnsatisfiable != corev1.DoNotSchedule {
 				r.invalid(*c.MinDomains, fmt.Sprintf("can only use minDomains if whenUnsatisfiable=%s, not %s",
 					corev1.DoNotSchedule, c.WhenUnsatisfiable), "minDomains")
@@ -69,6 +81,55 @@ func toleration(r *report, t *corev1.Toleration) {
 		if t.Value != "" {
 			r.invalid(t.Operator, "value must be empty when `operator` is 'Exists'", "operator")
 		}
+	case corev1.TolerationOpLt, corev1.TolerationOpGt:
+		if !comparesTaints(r.oldPod) {
+			// The feature TaintTolerationComparisonOperators is off.
+			r.unsupported(t.Operator, []string{"Equal", "Exists", "Gt", "Lt"}, "operator")
+			return
+		}
+		r.invalidAll(t.Value, content.IsDecimalInteger(t.Value), "value")
+		if _, err := strconv.ParseInt(t.Value, 10, 64); err != nil {
+			r.invalid(t.Value, err.Error(), "value")
+		}
+	default:
+		r.unsupported(t.Operator, []string{"Equal", "Exists"}, "operator")
+	}
+}
+
+// comparesTaints reports whether a stored pod compares the values of taints. It may keep doing so.
+func comparesTaints(s *corev1.PodSpec) bool {
+	return s != nil && slices.ContainsFunc(s.Tolerations, func(t corev1.Toleration) bool {
+		return t.Operator == corev1.TolerationOpLt || t.Operator == corev1.TolerationOpGt
+	})
+}
+
+// labelKeys checks the keys whose values in the labels of the pod a selector also matches, or does not match.
+func labelKeys(r *report, match, mismatch []string, selector *metav1.LabelSelector) {
+	for _, list := range []struct {
+		name string
+		keys []string
+	}{{"matchLabelKeys", match}, {"mismatchLabelKeys", mismatch}} {
+		if selector == nil && len(list.keys) > 0 {
+			r.forbidden("must not be specified when labelSelector is not set", list.name)
+			continue
+		}
+		r.under(func() { eachItem(labelKey)(r, list.keys) }, list.name)
+	}
+	for i, name := range match {
+		if slices.Contains(mismatch, name) {
+			r.invalid(name, "exists in both matchLabelKeys and mismatchLabelKeys", "matchLabelKeys", i)
+		}
+	}
+	if selector == nil {
+		return
+	}
+	// The server has added the keys to the selector before. A key that is there twice was there already.
+	seen := slices.Collect(maps.Keys(selector.MatchLabels))
+	for _, q := range selector.MatchExpressions {
+		if i := slices.Index(match, q.Key); i >= 0 && slices.Contains(seen, q.Key) {
+			r.invalid(q.Key, "exists in both matchLabelKeys and labelSelector", i)
+		}
+		seen = append(seen, q.Key)
 	}
 }
 
@@ -95,7 +156,7 @@ func nodeRequirement(r *report, q *corev1.NodeSelectorRequirement) {
 // nodeSelectorValues checks that the values of a required node selector can be values of labels. Preferred terms may have
 // others. An update may keep them.
 func nodeSelectorValues(r *report, s *corev1.NodeSelector) {
-	if !r.create {
+	if !r.create && (r.oldPod == nil || hasWrongNodeValues(r.oldPod)) {
 		return
 	}
 	for i := range s.NodeSelectorTerms {
@@ -105,6 +166,16 @@ func nodeSelectorValues(r *report, s *corev1.NodeSelector) {
 			}
 		}
 	}
+}
+
+// hasWrongNodeValues reports whether a stored pod has values that nodeSelectorValues rejects.
+func hasWrongNodeValues(s *corev1.PodSpec) bool {
+	if s.Affinity == nil || s.Affinity.NodeAffinity == nil || s.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return false
+	}
+	old := &report{create: true}
+	nodeSelectorValues(old, s.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+	return len(old.errs) > 0
 }
 
 // nodeField checks a requirement for a field of a node. The only supported field is metadata.name.
@@ -144,7 +215,7 @@ func spreadPairs(r *report, constraints []corev1.TopologySpreadConstraint) {
 		same := func(o corev1.TopologySpreadConstraint) bool {
 			return o.TopologyKey == c.TopologyKey && o.WhenUnsatisfiable == c.WhenUnsatisfiable
 		}
-		if slices.ContainsFunc(constraints[:i], same) {
+		if slices.ContainsFunc(constraints[i+1:], same) {
 			r.duplicate(fmt.Sprintf("{%v, %v}", c.TopologyKey, c.WhenUnsatisfiable), i, "{topologyKey, whenUnsatisfiable}")
 		}
 	}

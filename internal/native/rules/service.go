@@ -15,20 +15,15 @@ func serviceRules() []rule {
 		require[corev1.ServiceSpec]("type", ""),
 		require[corev1.ServiceSpec]("sessionAffinity", ""),
 		onField[corev1.ServiceSpec]("selector", labelSet),
-		onField[corev1.ServiceSpec]("externalIPs", eachItem(ip, nonSpecialIP)),
-		onStruct(func(r *report, s *corev1.ServiceSpec) {
-			for i, block := range s.LoadBalancerSourceRanges {
-				// Kubernetes writes this path so.
-				r.under(func() { cidr(r, strings.TrimSpace(block)) }, "LoadBalancerSourceRanges", i)
-			}
-		}),
-		onField[corev1.ServiceSpec]("loadBalancerClass", labelKey),
 		oneOf[corev1.ServiceSpec]("trafficDistribution", "PreferClose", "PreferSameNode", "PreferSameZone"),
+		exactly[corev1.ServiceSpec]("externalTrafficPolicy", "Cluster", "Local"),
+		when("externalTrafficPolicy", func(_ *report, s *corev1.ServiceSpec) bool { return isExternal(s) && s.ExternalTrafficPolicy != "" }),
 		onStruct(serviceType),
 		onStruct(servicePorts),
 		onStruct(sessionAffinity),
 		onStruct(loadBalancer),
-		onStruct(clusterIPs),
+		onStruct(serviceAddresses),
+		onStruct(serviceUpdate),
 
 		onField[corev1.ServicePort]("name", dnsLabel),
 		require[corev1.ServicePort]("protocol", ""),
@@ -44,7 +39,7 @@ func nonSpecialIP(r *report, s string) {
 	switch {
 	case address == nil:
 	case address.IsUnspecified():
-		r.invalid(s, "may not be unspecified (0.0.0.0 or ::)")
+		r.invalid(s, fmt.Sprintf("may not be unspecified (%v)", s))
 	case address.IsLoopback():
 		r.invalid(s, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
 	case address.IsLinkLocalUnicast():
@@ -54,9 +49,12 @@ func nonSpecialIP(r *report, s string) {
 	}
 }
 
+func isHeadless(s *corev1.ServiceSpec) bool {
+	return len(s.ClusterIPs) == 1 && s.ClusterIPs[0] == corev1.ClusterIPNone
+}
+
 // serviceType checks the fields that a type of Service requires or does not allow.
 func serviceType(r *report, s *corev1.ServiceSpec) {
-	headless := s.ClusterIP == corev1.ClusterIPNone
 	switch s.Type {
 	case corev1.ServiceTypeExternalName:
 		name := strings.TrimSuffix(s.ExternalName, ".")
@@ -65,24 +63,14 @@ func serviceType(r *report, s *corev1.ServiceSpec) {
 		} else {
 			r.invalidAll(s.ExternalName, validation.IsDNS1123Subdomain(name), "externalName")
 		}
-		if s.ClusterIP != "" {
-			r.forbidden("may not be set when `type` is 'ExternalName'", "clusterIP")
-		}
-		if len(s.ClusterIPs) > 0 {
-			r.forbidden("may not be set for ExternalName services", "clusterIPs")
-		}
-		if len(s.IPFamilies) > 0 {
-			r.forbidden("may not be set for ExternalName services", "ipFamilies")
-		}
-		if s.IPFamilyPolicy != nil {
-			r.forbidden("may not be set for ExternalName services", "ipFamilyPolicy")
-		}
+		refuseSet(r, "may not be set for ExternalName services", setField{"clusterIPs", len(s.ClusterIPs) > 0},
+			setField{"ipFamilies", len(s.IPFamilies) > 0}, setField{"ipFamilyPolicy", s.IPFamilyPolicy != nil})
 	case corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort:
-		if headless {
-			r.invalid(s.ClusterIP, fmt.Sprintf("may not be set to 'None' for %s services", s.Type), "clusterIP")
+		if isHeadless(s) {
+			r.invalid(s.ClusterIPs[0], fmt.Sprintf("may not be set to 'None' for %s services", s.Type), "clusterIPs", 0)
 		}
 	}
-	if len(s.Ports) == 0 && !headless && s.Type != corev1.ServiceTypeExternalName {
+	if len(s.Ports) == 0 && !isHeadless(s) && s.Type != corev1.ServiceTypeExternalName {
 		r.required("", "ports")
 	}
 }
@@ -112,18 +100,32 @@ func servicePorts(r *report, s *corev1.ServiceSpec) {
 }
 
 func sessionAffinity(r *report, s *corev1.ServiceSpec) {
-	const day = 86400
+	const day, detail = 86400, "when session affinity type is ClientIP"
 	if s.SessionAffinity != corev1.ServiceAffinityClientIP {
 		return // without affinity, the defaults remove the configuration
 	}
-	config := s.SessionAffinityConfig
-	if config == nil || config.ClientIP == nil || config.ClientIP.TimeoutSeconds == nil {
-		r.required("when session affinity type is ClientIP", "sessionAffinityConfig")
-		return
+	switch config := s.SessionAffinityConfig; {
+	case config == nil:
+		r.required(detail, "sessionAffinityConfig")
+	case config.ClientIP == nil:
+		r.required(detail, "sessionAffinityConfig", "clientIP")
+	case config.ClientIP.TimeoutSeconds == nil:
+		r.required(detail, "sessionAffinityConfig", "clientIP", "timeoutSeconds")
+	case *config.ClientIP.TimeoutSeconds <= 0 || *config.ClientIP.TimeoutSeconds > day:
+		r.invalid(*config.ClientIP.TimeoutSeconds, fmt.Sprintf("must be greater than 0 and less than %d", day),
+			"sessionAffinityConfig", "clientIP", "timeoutSeconds")
 	}
-	if n := *config.ClientIP.TimeoutSeconds; n <= 0 || n > day {
-		r.invalid(n, fmt.Sprintf("must be greater than 0 and less than %d", day), "sessionAffinityConfig", "clientIP", "timeoutSeconds")
-	}
+}
+
+// isExternal reports whether clients outside of the cluster can reach a Service.
+func isExternal(s *corev1.ServiceSpec) bool {
+	return s.Type == corev1.ServiceTypeLoadBalancer || s.Type == corev1.ServiceTypeNodePort ||
+		s.Type == corev1.ServiceTypeClusterIP && len(s.ExternalIPs) > 0
+}
+
+// needsHealthCheck reports whether a load balancer checks on each node whether the node has endpoints.
+func needsHealthCheck(s *corev1.ServiceSpec) bool {
+	return s.Type == corev1.ServiceTypeLoadBalancer && s.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
 // loadBalancer rejects fields of load balancers in Services of other types. externalTrafficPolicy
@@ -131,74 +133,29 @@ func sessionAffinity(r *report, s *corev1.ServiceSpec) {
 func loadBalancer(r *report, s *corev1.ServiceSpec) {
 	balanced := s.Type == corev1.ServiceTypeLoadBalancer
 	const only = "may only be used when `type` is 'LoadBalancer'"
-	if !balanced && len(s.LoadBalancerSourceRanges) > 0 {
-		r.forbidden(only, "loadBalancerSourceRanges")
-	}
-	if !balanced && s.AllocateLoadBalancerNodePorts != nil {
-		r.forbidden(only, "allocateLoadBalancerNodePorts")
-	}
-	if !balanced && s.LoadBalancerClass != nil {
-		r.forbidden(only, "loadBalancerClass")
-	}
-	external := balanced || s.Type == corev1.ServiceTypeNodePort || s.Type == corev1.ServiceTypeClusterIP && len(s.ExternalIPs) > 0
-	local := s.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 	switch {
+	case !balanced:
+		// Kubernetes writes the name of the ranges so.
+		refuseSet(r, only, setField{"LoadBalancerSourceRanges", len(s.LoadBalancerSourceRanges) > 0},
+			setField{"allocateLoadBalancerNodePorts", s.AllocateLoadBalancerNodePorts != nil},
+			setField{"loadBalancerClass", s.LoadBalancerClass != nil})
+	case s.LoadBalancerClass != nil:
+		r.invalidAll(*s.LoadBalancerClass, validation.IsQualifiedName(*s.LoadBalancerClass), "loadBalancerClass")
+	}
+	switch external := isExternal(s); {
 	case !external && s.ExternalTrafficPolicy != "":
 		r.invalid(s.ExternalTrafficPolicy, "may only be set for externally-accessible services", "externalTrafficPolicy")
 	case external && s.ExternalTrafficPolicy == "":
 		r.required("", "externalTrafficPolicy")
 	}
-	if s.HealthCheckNodePort != 0 && !(balanced && local) {
+	switch needed := needsHealthCheck(s); {
+	case !needed && s.HealthCheckNodePort != 0:
 		r.invalid(s.HealthCheckNodePort, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
 			"healthCheckNodePort")
+	case needed && s.HealthCheckNodePort != 0: // the server allocates a port if there is none
+		r.invalidAll(s.HealthCheckNodePort, validation.IsValidPortNum(int(s.HealthCheckNodePort)), "healthCheckNodePort")
 	}
-}
-
-// clusterIPs checks clusterIPs, which begins with clusterIP, and the IP families.
-func clusterIPs(r *report, s *corev1.ServiceSpec) {
-	if s.Type == corev1.ServiceTypeExternalName {
-		return
-	}
-	addresses := s.ClusterIPs
-	switch {
-	case s.ClusterIP == "" && len(addresses) > 0:
-		r.invalid(addresses, "must be empty when `clusterIP` is not specified", "clusterIPs")
-	case s.ClusterIP != "" && len(addresses) == 0:
-		r.required("", "clusterIPs")
-	case s.ClusterIP != "" && addresses[0] != s.ClusterIP:
-		r.invalid(addresses, "first value must match `clusterIP`", "clusterIPs")
-	}
-	for i, family := range s.IPFamilies {
-		if slices.Contains(s.IPFamilies[:i], family) {
-			r.duplicate(family, "ipFamilies", i)
-		}
-	}
-	before := len(r.errs)
-	isHeadless := len(addresses) > 0 && addresses[0] == corev1.ClusterIPNone
-	if isHeadless && len(addresses) > 1 {
-		r.invalid(addresses, "'None' must be the first and only value", "clusterIPs")
-	}
-	for i, address := range addresses {
-		if i > 0 || !isHeadless {
-			r.under(func() { ip(r, address) }, "clusterIPs", i)
-		}
-	}
-	isInvalid := len(r.errs) > before
-	if len(addresses) > 2 {
-		r.invalid(addresses, "may only hold up to 2 values", "clusterIPs")
-	}
-	if isInvalid {
-		return
-	}
-	if dual, err := netutils.IsDualStackIPStrings(addresses); len(addresses) > 1 && (err != nil || !dual) {
-		r.invalid(addresses, "may specify no more than one IP for each IP family", "clusterIPs")
-	}
-	if isHeadless {
-		return
-	}
-	for i, address := range addresses[:min(len(addresses), len(s.IPFamilies))] {
-		if family := s.IPFamilies[i]; (family == corev1.IPv6Protocol) != netutils.IsIPv6String(address) {
-			r.invalid(address, fmt.Sprintf("expected an %s value as indicated by `ipFamilies[%d]`", family, i), "clusterIPs", i)
-		}
+	if s.InternalTrafficPolicy == nil && (balanced || s.Type == corev1.ServiceTypeNodePort || s.Type == corev1.ServiceTypeClusterIP) {
+		r.required("", "internalTrafficPolicy")
 	}
 }

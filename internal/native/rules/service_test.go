@@ -30,12 +30,12 @@ func TestServices(t *testing.T) {
 		"node port twice":         {"spec/ports/1 = {name: other, port: 81, nodePort: 30080}", `spec.ports[1].nodePort: Duplicate value: 30080`},
 		"node port of cluster ip": {"spec/type = ClusterIP", "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"},
 		"type": {
-			"spec/type = X\nspec/ports/0/nodePort =",
-			`spec.type: Unsupported value: "X": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"`,
+			"spec/type = X\nspec/ports/0/nodePort =", `
+			spec.type: Unsupported value: "X": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"
+		`,
 		},
 		"headless node port": {
-			"spec/clusterIP = None\nspec/clusterIPs = [None]",
-			`spec.clusterIP: Invalid value: "None": may not be set to 'None' for NodePort services`,
+			"spec/clusterIP = None\nspec/clusterIPs = [None]", `spec.clusterIPs[0]: Invalid value: "None": may not be set to 'None' for NodePort services`,
 		},
 		"cluster ip":          {"spec/clusterIP = a\nspec/clusterIPs = [a]", `spec.clusterIPs[0]: Invalid value: "a": ` + address},
 		"cluster ip alone":    {"spec/clusterIPs =", `spec.clusterIPs: Required value`},
@@ -55,9 +55,10 @@ func TestServices(t *testing.T) {
 		"external ips": {"spec/externalIPs = [a, 127.0.0.1, 0.0.0.0, 169.254.0.1, 224.0.0.1]", `
 			spec.externalIPs[0]: Invalid value: "a": ` + address + `
 			spec.externalIPs[1]: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)
-			spec.externalIPs[2]: Invalid value: "0.0.0.0": may not be unspecified (0.0.0.0 or ::)
+			spec.externalIPs[2]: Invalid value: "0.0.0.0": may not be unspecified (0.0.0.0)
 			spec.externalIPs[3]: Invalid value: "169.254.0.1": may not be in the link-local range (169.254.0.0/16, fe80::/10)
-			spec.externalIPs[4]: Invalid value: "224.0.0.1": may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)`},
+			spec.externalIPs[4]: Invalid value: "224.0.0.1": may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)
+		`},
 		"families": {"spec/ipFamilies = [IPv5]", `spec.ipFamilies[0]: Unsupported value: "IPv5": supported values: "IPv4", "IPv6"`},
 		"distribution": {
 			"spec/trafficDistribution = X",
@@ -65,10 +66,9 @@ func TestServices(t *testing.T) {
 		},
 		"balancer fields": {"spec/loadBalancerSourceRanges = [10.0.0.0/8]\n" +
 			"spec/allocateLoadBalancerNodePorts = true\n" +
-			"spec/loadBalancerClass = a", `
-			spec.loadBalancerSourceRanges: Forbidden: may only be used when ` + "`type`" + ` is 'LoadBalancer'
-			spec.allocateLoadBalancerNodePorts: Forbidden: may only be used when ` + "`type`" + ` is 'LoadBalancer'
-			spec.loadBalancerClass: Forbidden: may only be used when ` + "`type` is 'LoadBalancer'"},
+			"spec/loadBalancerClass = a", "spec.LoadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'\n" +
+			"spec.allocateLoadBalancerNodePorts: Forbidden: may only be used when `type` is 'LoadBalancer'\n" +
+			"spec.loadBalancerClass: Forbidden: may only be used when `type` is 'LoadBalancer'"},
 	}.run(t, "Service")
 	edits{
 		"health check": {
@@ -88,7 +88,7 @@ func TestServices(t *testing.T) {
 	edits{
 		"name missing": {"spec/externalName =", `spec.externalName: Required value`},
 		"name":         {"spec/externalName = A", `spec.externalName: Invalid value: "A": ` + subdomain},
-		"cluster ip":   {"spec/clusterIP = 10.96.0.1", "spec.clusterIP: Forbidden: may not be set when `type` is 'ExternalName'"},
+		"cluster ip":   {"spec/clusterIP = 10.96.0.1", ""},
 	}.run(t, "Service external name")
 	edits{
 		"traffic policy": {
@@ -125,10 +125,9 @@ func TestEndpoints(t *testing.T) {
 		"no address":   {"endpoints/0/addresses = []", `endpoints[0].addresses: Required value: must contain at least 1 address`},
 		"address":      {"endpoints/0/addresses/0 = a", `endpoints[0].addresses[0]: Invalid value: "a": ` + address},
 		"family": {
-			"endpoints/0/addresses/0 = '2001:db8::1'",
-			`endpoints[0].addresses[0]: Invalid value: "2001:db8::1": must be an IPv4 address`,
+			"endpoints/0/addresses/0 = '2001:db8::1'", `endpoints[0].addresses: Invalid value: "2001:db8::1": must be an IPv4 address`,
 		},
-		"other family": {"addressType = IPv6", `endpoints[0].addresses[0]: Invalid value: "10.1.2.3": must be an IPv6 address`},
+		"other family": {"addressType = IPv6", `endpoints[0].addresses: Invalid value: "10.1.2.3": must be an IPv6 address`},
 		"domain": {
 			"addressType = FQDN\nendpoints/0/addresses/0 = a",
 			`endpoints[0].addresses[0]: Invalid value: "a": should be a domain with at least two segments separated by dots`,
@@ -148,9 +147,9 @@ func TestEndpoints(t *testing.T) {
 		"ports": {"ports = [{name: A, port: 0, protocol: X, appProtocol: -a}, {name: A, port: 1}]", `
 			ports[0].name: Invalid value: "A": ` + label + `
 			ports[0].protocol: Unsupported value: "X": supported values: "SCTP", "TCP", "UDP"
-			ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive
 			ports[0].appProtocol: Invalid value: "-a": ` + qualified + `
 			ports[1].name: Invalid value: "A": ` + label + `
-			ports[1].name: Duplicate value: "A"`},
+			ports[1].name: Duplicate value: "A"
+		`},
 	}.run(t, "EndpointSlice")
 }

@@ -26,11 +26,11 @@ func statusRules() []rule {
 		counts[appsv1.ReplicaSetStatus]("observedGeneration", "replicas", "fullyLabeledReplicas", "readyReplicas",
 			"availableReplicas", "terminatingReplicas"),
 		counts[appsv1.StatefulSetStatus]("observedGeneration", "replicas", "readyReplicas", "currentReplicas",
-			"updatedReplicas", "availableReplicas"),
+			"updatedReplicas", "availableReplicas", "collisionCount"),
 		counts[policyv1.PodDisruptionBudgetStatus]("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"),
 		counts[autoscalingv2.HorizontalPodAutoscalerStatus]("currentReplicas", "desiredReplicas"),
 		counts[appsv1.DaemonSetStatus]("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled",
-			"numberReady", "observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable"),
+			"numberReady", "observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "collisionCount"),
 		counts[corev1.ReplicationControllerStatus]("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"),
 		counts[batchv1.JobStatus]("active", "succeeded", "failed", "ready", "terminating"),
 		[]rule{
@@ -65,6 +65,14 @@ func statusRules() []rule {
 					keepsCollisions(r, s.Status.CollisionCount, old.Status.CollisionCount)
 				}
 			}),
+			onStruct(func(r *report, s *appsv1.DaemonSet) {
+				if old, ok := r.old.(*appsv1.DaemonSet); ok {
+					keepsCollisions(r, s.Status.CollisionCount, old.Status.CollisionCount)
+				}
+			}),
+			onStruct(jobStatus),
+			onStruct(nodeStatus),
+			onStruct(namespacePhase),
 
 			onField[corev1.ResourceQuotaStatus]("hard", quotaList),
 			onField[corev1.ResourceQuotaStatus]("used", quotaList),
@@ -75,7 +83,7 @@ func statusRules() []rule {
 			onStruct(podStatus),
 			onStruct(requestStatus),
 			onStruct(serviceStatus),
-			onField[networkingv1.IngressLoadBalancerStatus]("ingress", eachItem(ingressStatus)),
+			onStruct(ingressStatus),
 			onField[policyv1.PodDisruptionBudgetStatus]("conditions", conditions),
 			onField[admissionv1.ValidatingAdmissionPolicyStatus]("conditions", conditions),
 			onField[resourcev1.DeviceTaintRuleStatus]("conditions", conditions),
@@ -136,9 +144,15 @@ func serviceStatus(r *report, s *corev1.Service) {
 		r.forbidden("may only be used when `spec.type` is 'LoadBalancer'", "status", "loadBalancer", "ingress")
 		return
 	}
+	var stored []string
+	if old, ok := r.old.(*corev1.Service); ok {
+		for _, ingress := range old.Status.LoadBalancer.Ingress {
+			stored = append(stored, ingress.IP)
+		}
+	}
 	for i := range ingress {
 		r.under(func() {
-			balancerAddress(r, ingress[i].IP, ingress[i].Hostname)
+			balancerAddress(r, ingress[i].IP, ingress[i].Hostname, stored)
 			switch mode := ingress[i].IPMode; {
 			case mode == nil && ingress[i].IP != "":
 				r.required("must be specified when `ip` is set", "ipMode")
@@ -151,14 +165,33 @@ func serviceStatus(r *report, s *corev1.Service) {
 	}
 }
 
-func ingressStatus(r *report, i networkingv1.IngressLoadBalancerIngress) {
-	balancerAddress(r, i.IP, i.Hostname)
+func ingressStatus(r *report, i *networkingv1.Ingress) {
+	var stored []string
+	if old, ok := r.old.(*networkingv1.Ingress); ok {
+		for _, ingress := range old.Status.LoadBalancer.Ingress {
+			stored = append(stored, ingress.IP)
+		}
+	}
+	for j, ingress := range i.Status.LoadBalancer.Ingress {
+		r.under(func() { balancerAddress(r, ingress.IP, ingress.Hostname, stored) }, "status", "loadBalancer", "ingress", j)
+	}
+}
+
+// namespacePhase checks that a namespace is terminating from its deletion on.
+func namespacePhase(r *report, n *corev1.Namespace) {
+	// Kubernetes writes this path so.
+	switch phase := n.Status.Phase; {
+	case n.DeletionTimestamp.IsZero() && phase != corev1.NamespaceActive:
+		r.invalid(phase, "may only be 'Active' if `deletionTimestamp` is empty", "status", "Phase")
+	case !n.DeletionTimestamp.IsZero() && phase != corev1.NamespaceTerminating:
+		r.invalid(phase, "may only be 'Terminating' if `deletionTimestamp` is not empty", "status", "Phase")
+	}
 }
 
 // balancerAddress checks the address and the name of a load balancer. Both may be empty.
-func balancerAddress(r *report, address, host string) {
+func balancerAddress(r *report, address, host string, stored []string) {
 	if address != "" {
-		r.under(func() { ip(r, address) }, "ip")
+		r.under(func() { knownIP(stored...)(r, address) }, "ip")
 	}
 	if host == "" {
 		return

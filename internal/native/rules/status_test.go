@@ -85,7 +85,9 @@ func TestStatus(t *testing.T) {
 		"job": {"Job", "", "status = {active: -1, succeeded: -1, failed: -1}", `
 			status.active: Invalid value: -1: ` + negative + `
 			status.succeeded: Invalid value: -1: ` + negative + `
-			status.failed: Invalid value: -1: ` + negative},
+			status.failed: Invalid value: -1: ` + negative + `
+			status.failed: Invalid value: -1: cannot decrease the failed counter
+			status.succeeded: Invalid value: -1: cannot decrease the succeeded counter`},
 		"attachment": {"VolumeAttachment", "", "status = {attached: false, attachError: {message: " + strings.Repeat("a", 1025) + "}, " +
 			"detachError: {errorCode: -1}, attachmentMetadata: {a: " + strings.Repeat("a", 256<<10) + "}}", `
 			status.attachmentMetadata: Too long: may not be more than 262144 bytes
@@ -167,6 +169,7 @@ func TestStatus(t *testing.T) {
 			status.podIPs: Invalid value: [{"ip":"10.0.0.1"},{"ip":"10.0.0.2"}]: may specify no more than one IP for each IP family
 			status.hostIPs[0].ip: Invalid value: "10.0.0.3": must be equal to ` + "`hostIP`" + `
 			status.hostIPs[1]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)
+			status.hostIPs: Internal error: failed to check for dual stack with error:invalid IP[1]: x
 			status.hostIPs: Invalid value: [{"ip":"10.0.0.3"},{"ip":"x"}]: may specify no more than one IP for each IP family`},
 		"an address of each family, and stored ones": {
 			"Pod", "status = {podIPs: [{ip: x}]}", "status = {podIPs: [{ip: x}], hostIP: 10.0.0.3, hostIPs: [{ip: 10.0.0.3}, {ip: 'fd00::1'}]}", ``,

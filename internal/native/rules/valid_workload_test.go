@@ -69,7 +69,7 @@ data: {spec: {}}`,
 	"Job": `
 apiVersion: batch/v1
 kind: Job
-metadata: {name: import, namespace: shop}
+metadata: {name: import, namespace: shop, uid: u-1}
 spec:
   completions: 5
   parallelism: 2
@@ -81,7 +81,13 @@ spec:
     rules:
     - {action: FailIndex, onExitCodes: {operator: In, values: [1, 2]}}
     - {action: Ignore, onPodConditions: [{type: DisruptionTarget, status: "True"}]}
-  template: {spec: {restartPolicy: Never, containers: [{name: import, image: import}]}}`,
+  # The server generates the selector and the labels.
+  selector: {matchLabels: {batch.kubernetes.io/controller-uid: u-1}}
+  template:
+    metadata:
+      labels:
+        {controller-uid: u-1, job-name: import, batch.kubernetes.io/controller-uid: u-1, batch.kubernetes.io/job-name: import}
+    spec: {restartPolicy: Never, containers: [{name: import, image: import}]}`,
 
 	"CronJob": `
 apiVersion: batch/v1

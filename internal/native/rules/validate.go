@@ -2,7 +2,7 @@ package rules
 
 import (
 	"reflect"
-	"strings"
+	"slices"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,24 +16,35 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"holdfast.dev/holdfast/internal/native"
 )
 
 // Validate validates an object that is to be created. A kind without rules is only validated against its schema. A nil
 // object has no errors.
 func Validate(obj runtime.Object) field.ErrorList {
-	v, ok := structOf(obj)
+	v, ok := structOf(checkedForm(obj))
 	if !ok {
 		return nil
 	}
-	r := &report{create: true, claimTemplates: claimTemplatesOf(obj)}
-	if object, err := meta.Accessor(obj); err == nil {
-		r.add(validateMeta(object, nameRule(obj)))
-	}
+	r := &report{create: true}
 	r.walk(writeRules().rootNode(v.Type()), v)
 	if set, ok := obj.(*appsv1.StatefulSet); ok {
 		r.claimSpecs(set)
 	}
+	if object, err := meta.Accessor(obj); err == nil && !(metadataLast(obj) && len(r.errs) > 0) {
+		r.errs = append(sorted(validateMeta(object, nameRule(obj))), r.errs...)
+	}
 	return r.errs
+}
+
+// metadataLast reports whether Kubernetes validates the metadata of a kind only if it has no other errors.
+func metadataLast(obj runtime.Object) bool {
+	switch obj.(type) {
+	case *corev1.Event, *policyv1.PodDisruptionBudget:
+		return true
+	}
+	return false
 }
 
 // claimSpecs checks the claims of a new StatefulSet. They cannot change later.
@@ -48,11 +59,11 @@ func (r *report) claimSpecs(set *appsv1.StatefulSet) {
 // ValidateUpdate validates newObj, which is to replace oldObj. Both have the same Go type. Package
 // frozen, not this function, checks which fields may change.
 func ValidateUpdate(newObj, oldObj runtime.Object) field.ErrorList {
-	v, ok := structOf(newObj)
+	v, ok := structOf(checkedForm(newObj))
 	if !ok {
 		return nil
 	}
-	r := &report{old: oldObj, claimTemplates: claimTemplatesOf(newObj)}
+	r := &report{old: oldObj, oldPod: native.PodSpecOf(oldObj)}
 	r.add(validateMetaUpdate(newObj, oldObj))
 	r.walk(writeRules().rootNode(v.Type()), v)
 	return r.errs
@@ -80,17 +91,28 @@ func structOf(obj runtime.Object) (reflect.Value, bool) {
 	return v.Elem(), true
 }
 
-// claimTemplatesOf returns the names of the volume claim templates of a StatefulSet. Its pods can mount them like volumes.
-func claimTemplatesOf(obj runtime.Object) []string {
+// checkedForm returns an object as its rules check it. The controller of a StatefulSet sets the host name of its pods, and
+// adds volumes for the volume claim templates, which replace volumes of the same name.
+func checkedForm(obj runtime.Object) runtime.Object {
 	set, ok := obj.(*appsv1.StatefulSet)
-	if !ok {
-		return nil
+	if !ok || set == nil {
+		return obj
 	}
-	names := make([]string, 0, len(set.Spec.VolumeClaimTemplates))
-	for i := range set.Spec.VolumeClaimTemplates {
-		names = append(names, set.Spec.VolumeClaimTemplates[i].Name)
+	form := *set
+	pod := &form.Spec.Template.Spec
+	pod.Hostname, pod.Subdomain = "", ""
+	pod.Volumes = slices.Clone(pod.Volumes)
+	for i := range form.Spec.VolumeClaimTemplates {
+		name := form.Spec.VolumeClaimTemplates[i].Name
+		source := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}
+		volume := corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: source}}
+		if at := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == name }); at >= 0 {
+			pod.Volumes[at] = volume
+			continue
+		}
+		pod.Volumes = append(pod.Volumes, volume)
 	}
-	return names
+	return &form
 }
 
 func validateMeta(object metav1.Object, name validation.ValidateNameFunc) field.ErrorList {
@@ -109,13 +131,13 @@ func validateFinalizers(object metav1.Object) field.ErrorList {
 		*admissionv1.ValidatingAdmissionPolicy, *admissionv1.ValidatingAdmissionPolicyBinding:
 		return nil
 	}
+	return wrongFinalizers(object)
+}
+
+func wrongFinalizers(object metav1.Object) field.ErrorList {
 	var errs field.ErrorList
 	for i, name := range object.GetFinalizers() {
-		switch name {
-		case string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents:
-			continue
-		}
-		if !strings.Contains(name, "/") {
+		if !isFinalizer(name) {
 			errs = append(errs, field.Invalid(field.NewPath("metadata", "finalizers").Index(i), name,
 				"name is neither a standard finalizer name nor is it fully qualified"))
 		}

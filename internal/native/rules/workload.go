@@ -16,22 +16,22 @@ func workloadRules() []rule {
 		onField[appsv1.DeploymentSpec]("revisionHistoryLimit", nonNegative[int32]),
 		onField[appsv1.DeploymentSpec]("progressDeadlineSeconds", nonNegative[int32]),
 		onStruct(func(r *report, s *appsv1.DeploymentSpec) {
-			templateMatches(r, s.Selector, &s.Template)
-			alwaysRestarts(r, &s.Template, "ReplicaSet")
+			replicaTemplate(r, s.Selector, &s.Template)
 			if d := s.ProgressDeadlineSeconds; d != nil && *d <= s.MinReadySeconds {
 				r.invalid(*d, "must be greater than minReadySeconds", "progressDeadlineSeconds")
 			}
 		}),
+		when("template", func(_ *report, s *appsv1.DeploymentSpec) bool { return canSelect(s.Selector) }),
+		oneOf[appsv1.DeploymentStrategy]("type"),
 		onStruct(deploymentStrategy),
 
 		onField[appsv1.ReplicaSetSpec]("replicas", nonNegative[int32]),
 		onField[appsv1.ReplicaSetSpec]("minReadySeconds", nonNegative[int32]),
 		onField[appsv1.ReplicaSetSpec]("selector", notEmpty("deployment")), // Kubernetes also says deployment here
-		onStruct(func(r *report, s *appsv1.ReplicaSetSpec) {
-			templateMatches(r, s.Selector, &s.Template)
-			alwaysRestarts(r, &s.Template, "ReplicaSet")
-		}),
+		when("template", func(_ *report, s *appsv1.ReplicaSetSpec) bool { return canSelect(s.Selector) }),
+		onStruct(func(r *report, s *appsv1.ReplicaSetSpec) { replicaTemplate(r, s.Selector, &s.Template) }),
 
+		notRequired[appsv1.DaemonSetSpec]("selector"),
 		onField[appsv1.DaemonSetSpec]("selector", notEmpty("daemonset")),
 		onField[appsv1.DaemonSetSpec]("minReadySeconds", nonNegative[int32]),
 		onField[appsv1.DaemonSetSpec]("revisionHistoryLimit", nonNegative[int32]),
@@ -39,27 +39,42 @@ func workloadRules() []rule {
 			templateMatches(r, s.Selector, &s.Template)
 			alwaysRestarts(r, &s.Template, "DaemonSet")
 		}),
+		oneOf[appsv1.DaemonSetUpdateStrategy]("type"),
 		onStruct(daemonSetStrategy),
 
 		onField[appsv1.StatefulSetSpec]("replicas", nonNegative[int32]),
 		onField[appsv1.StatefulSetSpec]("selector", notEmpty("statefulset")),
 		onField[appsv1.StatefulSetSpec]("minReadySeconds", nonNegative[int32]),
-		onField[appsv1.StatefulSetSpec]("revisionHistoryLimit", nonNegative[int32]),
 		skip[appsv1.StatefulSetSpec]("volumeClaimTemplates"), // Validate checks those of a new StatefulSet
 		require[appsv1.StatefulSetSpec]("podManagementPolicy", ""),
+		oneOf[appsv1.StatefulSetSpec]("podManagementPolicy"),
+		onField[appsv1.StatefulSetSpec]("podManagementPolicy", func(r *report, policy appsv1.PodManagementPolicyType) {
+			if policy != "" && policy != appsv1.OrderedReadyPodManagement && policy != appsv1.ParallelPodManagement {
+				r.invalid(policy, "must be 'OrderedReady' or 'Parallel'")
+			}
+		}),
+		onField[appsv1.StatefulSetSpec]("serviceName", func(r *report, name string) {
+			if r.create {
+				dnsLabel(r, name)
+			}
+		}),
 		onField[appsv1.StatefulSetOrdinals]("start", nonNegative[int32]),
-		oneOf[appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy]("whenDeleted", "Delete", "Retain"),
-		oneOf[appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy]("whenScaled", "Delete", "Retain"),
+		exactly[appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy]("whenDeleted", "Delete", "Retain"),
+		exactly[appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy]("whenScaled", "Delete", "Retain"),
+		when("template", func(_ *report, s *appsv1.StatefulSetSpec) bool { return canSelect(s.Selector) }),
 		onStruct(func(r *report, s *appsv1.StatefulSetSpec) {
+			if !canSelect(s.Selector) {
+				r.invalid(s.Selector, "", "selector")
+			}
 			templateMatches(r, s.Selector, &s.Template)
 			alwaysRestarts(r, &s.Template, "StatefulSet")
 		}),
+		oneOf[appsv1.StatefulSetUpdateStrategy]("type"),
 		onStruct(statefulSetStrategy),
 
 		onField[corev1.ReplicationControllerSpec]("replicas", nonNegative[int32]),
 		onField[corev1.ReplicationControllerSpec]("minReadySeconds", nonNegative[int32]),
 		require[corev1.ReplicationControllerSpec]("selector", ""),
-		onField[corev1.ReplicationControllerSpec]("selector", labelSet),
 		require[corev1.ReplicationControllerSpec]("template", ""),
 		onStruct(func(r *report, s *corev1.ReplicationControllerSpec) {
 			if s.Template == nil {
@@ -92,6 +107,23 @@ func notEmpty(kind string) func(*report, metav1.LabelSelector) {
 	}
 }
 
+// canSelect reports whether a selector has a valid form. Kubernetes does not validate the pod template of a workload with an
+// invalid selector.
+func canSelect(s *metav1.LabelSelector) bool {
+	_, err := metav1.LabelSelectorAsSelector(s)
+	return err == nil
+}
+
+// replicaTemplate checks the selector and the pod template of a Deployment or a ReplicaSet.
+func replicaTemplate(r *report, selector *metav1.LabelSelector, t *corev1.PodTemplateSpec) {
+	if !canSelect(selector) {
+		r.invalid(selector, "invalid label selector", "selector")
+		return
+	}
+	templateMatches(r, selector, t)
+	alwaysRestarts(r, t, "ReplicaSet")
+}
+
 // templateMatches checks that the selector of a workload matches the labels of its pod template. A missing selector
 // matches nothing.
 func templateMatches(r *report, selector *metav1.LabelSelector, t *corev1.PodTemplateSpec) {
@@ -113,6 +145,8 @@ func alwaysRestarts(r *report, t *corev1.PodTemplateSpec, kind string) {
 func deploymentStrategy(r *report, s *appsv1.DeploymentStrategy) {
 	u := s.RollingUpdate
 	switch s.Type {
+	default:
+		r.unsupported(s, []string{string(appsv1.RecreateDeploymentStrategyType), string(appsv1.RollingUpdateDeploymentStrategyType)})
 	case appsv1.RecreateDeploymentStrategyType:
 		if u != nil {
 			r.forbidden("may not be specified when strategy `type` is 'Recreate'", "rollingUpdate")
@@ -133,7 +167,12 @@ func deploymentStrategy(r *report, s *appsv1.DeploymentStrategy) {
 }
 
 func daemonSetStrategy(r *report, s *appsv1.DaemonSetUpdateStrategy) {
-	if s.Type != appsv1.RollingUpdateDaemonSetStrategyType {
+	switch s.Type {
+	case appsv1.OnDeleteDaemonSetStrategyType:
+		return
+	case appsv1.RollingUpdateDaemonSetStrategyType:
+	default:
+		r.unsupported(s, []string{string(appsv1.OnDeleteDaemonSetStrategyType), string(appsv1.RollingUpdateDaemonSetStrategyType)})
 		return
 	}
 	u := s.RollingUpdate
@@ -153,19 +192,22 @@ func daemonSetStrategy(r *report, s *appsv1.DaemonSetUpdateStrategy) {
 
 func statefulSetStrategy(r *report, s *appsv1.StatefulSetUpdateStrategy) {
 	u := s.RollingUpdate
-	if u == nil {
-		return
-	}
-	if s.Type != appsv1.RollingUpdateStatefulSetStrategyType {
+	switch {
+	case s.Type == "":
+		r.required("")
+	case s.Type == appsv1.OnDeleteStatefulSetStrategyType && u != nil:
 		r.invalid(u, "only allowed for updateStrategy 'RollingUpdate'", "rollingUpdate")
-		return
-	}
-	if u.Partition != nil && *u.Partition < 0 {
-		r.invalid(*u.Partition, notNegative, "rollingUpdate", "partition")
-	}
-	rollingUpdateBound(r, u.MaxUnavailable, "maxUnavailable")
-	if u.MaxUnavailable != nil && isZero(u.MaxUnavailable) {
-		r.invalid(*u.MaxUnavailable, "cannot be 0", "rollingUpdate", "maxUnavailable")
+	case s.Type == appsv1.OnDeleteStatefulSetStrategyType:
+	case s.Type != appsv1.RollingUpdateStatefulSetStrategyType:
+		r.invalid(s, "must be 'RollingUpdate' or 'OnDelete'")
+	case u != nil:
+		if u.Partition != nil && *u.Partition < 0 {
+			r.invalid(*u.Partition, notNegative, "rollingUpdate", "partition")
+		}
+		rollingUpdateBound(r, u.MaxUnavailable, "maxUnavailable")
+		if u.MaxUnavailable != nil && isZero(u.MaxUnavailable) {
+			r.invalid(*u.MaxUnavailable, "cannot be 0", "rollingUpdate", "maxUnavailable")
+		}
 	}
 }
 

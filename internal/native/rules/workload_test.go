@@ -19,13 +19,16 @@ func TestWorkloads(t *testing.T) {
 				`spec.template.metadata.labels: Invalid value: {"app":"other"}: ` + mismatch,
 			},
 			"selector operator": {
-				"spec/selector/matchExpressions/0/operator = X",
-				`spec.selector.matchExpressions[0].operator: Invalid value: "X": not a valid selector operator`,
+				"spec/selector/matchExpressions/0/operator = X", `
+				spec.selector.matchExpressions[0].operator: Invalid value: "X": not a valid selector operator
+				spec.selector: Invalid value: {"matchLabels":{"app":"web"},"matchExpressions":[{"key":"tier","operator":"X","values":["db"]}]}: invalid label selector
+			`,
 			},
 			"selector without key": {"spec/selector/matchExpressions/0 = {key: '', operator: ''}", `
 				spec.selector.matchExpressions[0].operator: Invalid value: "": not a valid selector operator
 				spec.selector.matchExpressions[0].key: Invalid value: "": name part must be non-empty
 				spec.selector.matchExpressions[0].key: Invalid value: "": ` + qualified + `
+				spec.selector: Invalid value: {"matchLabels":{"app":"web"},"matchExpressions":[{"key":"","operator":""}]}: invalid label selector
 			`},
 			"counts": {"spec/replicas = -1\nspec/minReadySeconds = -1\nspec/revisionHistoryLimit = -1", `
 				spec.replicas: Invalid value: -1: must be greater than or equal to 0
@@ -38,7 +41,7 @@ func TestWorkloads(t *testing.T) {
 			"deadline below 0": {"spec/progressDeadlineSeconds = -1", `
 				spec.progressDeadlineSeconds: Invalid value: -1: must be greater than or equal to 0
 				spec.progressDeadlineSeconds: Invalid value: -1: must be greater than minReadySeconds`},
-			"strategy": {"spec/strategy = {type: X}", `spec.strategy.type: Unsupported value: "X": supported values: "Recreate", "RollingUpdate"`},
+			"strategy": {"spec/strategy = {type: X}", `spec.strategy: Unsupported value: {"type":"X"}: supported values: "Recreate", "RollingUpdate"`},
 			"recreate": {
 				"spec/strategy/type = Recreate",
 				"spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'",
@@ -52,10 +55,8 @@ func TestWorkloads(t *testing.T) {
 				`spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "101%": must not be greater than 100%`,
 			},
 			"no percent": {
-				"spec/strategy/rollingUpdate/maxSurge = some",
-				`spec.strategy.rollingUpdate.maxSurge: Invalid value: "some": ` +
-					`a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', ` +
-					`regex used for validation is '[0-9]+%')`,
+				"spec/strategy/rollingUpdate/maxSurge = some", "spec.strategy.rollingUpdate.maxSurge: Invalid value: \"some\": a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')\n" +
+					"spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0",
 			},
 			"below zero": {
 				"spec/strategy/rollingUpdate/maxSurge = -1",
@@ -100,12 +101,11 @@ func TestWorkloads(t *testing.T) {
 			"selector":       {"spec/template/metadata/labels = {a: b}", `spec.template.metadata.labels: Invalid value: {"a":"b"}: ` + mismatch},
 			"counts": {"spec/replicas = -1\nspec/minReadySeconds = -1\nspec/revisionHistoryLimit = -1\nspec/ordinals/start = -1", `
 				spec.replicas: Invalid value: -1: must be greater than or equal to 0
-				spec.revisionHistoryLimit: Invalid value: -1: must be greater than or equal to 0
 				spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0
-				spec.ordinals.start: Invalid value: -1: must be greater than or equal to 0`},
+				spec.ordinals.start: Invalid value: -1: must be greater than or equal to 0
+			`},
 			"pod management": {
-				"spec/podManagementPolicy = X",
-				`spec.podManagementPolicy: Unsupported value: "X": supported values: "OrderedReady", "Parallel"`,
+				"spec/podManagementPolicy = X", `spec.podManagementPolicy: Invalid value: "X": must be 'OrderedReady' or 'Parallel'`,
 			},
 			"partition": {
 				"spec/updateStrategy/rollingUpdate/partition = -1",
@@ -142,16 +142,14 @@ func TestWorkloads(t *testing.T) {
 				`spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0`,
 			},
 			"strategy": {
-				"spec/updateStrategy/type = X",
-				`spec.updateStrategy.type: Unsupported value: "X": supported values: "OnDelete", "RollingUpdate"`,
+				"spec/updateStrategy/type = X", `spec.updateStrategy: Unsupported value: {"type":"X"}: supported values: "OnDelete", "RollingUpdate"`,
 			},
 			"restart policy": {
 				"spec/template/spec/restartPolicy = Never",
 				`spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"`,
 			},
 			"host network": {
-				"spec/template/spec/containers/0/ports/0/hostPort = 9101",
-				"spec.template.spec.containers[0].ports[0].containerPort: Invalid value: 9100: must match `hostPort` when `hostNetwork` is true",
+				"spec/template/spec/containers/0/ports/0/hostPort = 9101", "spec.template.spec.containers[0].ports[0].hostPort: Invalid value: 9101: must match `containerPort` when `hostNetwork` is true",
 			},
 		},
 		"ReplicationController": {
@@ -161,9 +159,7 @@ func TestWorkloads(t *testing.T) {
 			"counts": {"spec/replicas = -1\nspec/minReadySeconds = -1", `
 				spec.replicas: Invalid value: -1: must be greater than or equal to 0
 				spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0`},
-			"selector syntax": {"metadata/labels = {a: b}\nspec/selector = {a: '-'}\nspec/template/metadata/labels = {a: '-'}", `
-				spec.selector: Invalid value: "-": ` + labelValue + `
-				spec.template.labels: Invalid value: "-": ` + labelValue},
+			"selector syntax": {"metadata/labels = {a: b}\nspec/selector = {a: '-'}\nspec/template/metadata/labels = {a: '-'}", `spec.template.labels: Invalid value: "-": ` + labelValue},
 		},
 		"PodTemplate": {"container": {"template/spec/containers/0/image =", `template.spec.containers[0].image: Required value`}},
 		"ControllerRevision": {
@@ -177,6 +173,8 @@ func TestWorkloads(t *testing.T) {
 
 func TestJobs(t *testing.T) {
 	const negative = "must be greater than or equal to 0"
+	const labels = `{"batch.kubernetes.io/controller-uid":"u-1","batch.kubernetes.io/job-name":"import","controller-uid":"u-1","job-name":"import"}`
+	long := strings.Repeat("a", 62)
 	edits{
 		"counts": {"spec/parallelism = -1\n" +
 			"spec/completions = -1\n" +
@@ -217,8 +215,10 @@ func TestJobs(t *testing.T) {
 			`spec.podFailurePolicy.rules[0]: Invalid value: specifying one of OnExitCodes and OnPodConditions is required`,
 		},
 		"fail index": {
-			"spec/backoffLimitPerIndex =",
-			`spec.podFailurePolicy.rules[0].action: Invalid value: "FailIndex": requires the backoffLimitPerIndex to be set`,
+			"spec/backoffLimitPerIndex =", `
+			spec.podFailurePolicy.rules[0].action: Invalid value: "FailIndex": requires the backoffLimitPerIndex to be set
+			spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified
+		`,
 		},
 		"replacement": {
 			"spec/podReplacementPolicy = TerminatingOrFailed",
@@ -238,14 +238,21 @@ func TestJobs(t *testing.T) {
 			`spec.completionMode: Unsupported value: "X": supported values: "Indexed", "NonIndexed"`,
 		},
 		"name and index": {
-			"metadata/name = " + strings.Repeat("a", 62),
-			`metadata.name: Invalid value: "` + strings.Repeat(
-				"a", 62,
-			) + `": will not able to create pod with invalid DNS hostname: ` + strings.Repeat("a", 62) + `-4`,
+			"metadata/name = " + long + "\nspec/manualSelector = true",
+			`metadata.name: Invalid value: "` + long + `": will not able to create pod with invalid DNS label: ` + long + `-4`,
 		},
-		"manual selector": {"spec/manualSelector = true", `spec.selector: Required value`},
+		"label of another job": {"metadata/name = other", `
+			spec.template.metadata.labels[batch.kubernetes.io/job-name]: Invalid value: ` + labels + `: must be 'other'
+			spec.template.metadata.labels[job-name]: Invalid value: ` + labels + `: must be 'other'`},
+		"selector of the client": {
+			"spec/selector/matchLabels = {job-name: import}\nspec/template/metadata/labels/controller-uid =",
+			`spec.template.metadata.labels[controller-uid]: Required value: must be 'u-1'`,
+		},
+		"manual selector": {"spec/manualSelector = true\nspec/selector =\nspec/template/metadata =", `
+			spec.selector: Required value
+			spec.template.metadata.labels: Invalid value: null: ` + mismatch},
 		"manual selector does not match": {
-			"spec/manualSelector = true\nspec/selector = {matchLabels: {a: b}}",
+			"spec/manualSelector = true\nspec/selector = {matchLabels: {a: b}}\nspec/template/metadata =",
 			`spec.template.metadata.labels: Invalid value: null: ` + mismatch,
 		},
 	}.run(t, "Job")
@@ -296,8 +303,9 @@ func TestCronJobs(t *testing.T) {
 			`spec.schedule: Invalid value: "TZ=UTC 0 * * * *": cannot use TZ or CRON_TZ in schedule, use timeZone field instead`,
 		},
 		"zone twice": {
-			"spec/schedule = CRON_TZ=UTC 0 * * * *",
-			`spec.schedule: Invalid value: "CRON_TZ=UTC 0 * * * *": cannot use both timeZone field and TZ or CRON_TZ in schedule`,
+			"spec/schedule = CRON_TZ=UTC 0 * * * *", `
+			spec.schedule: Invalid value: "CRON_TZ=UTC 0 * * * *": cannot use TZ or CRON_TZ in schedule, use timeZone field instead
+		`,
 		},
 		"zone":       {"spec/timeZone = Nowhere/Town", `spec.timeZone: Invalid value: "Nowhere/Town": unknown time zone Nowhere/Town`},
 		"zone empty": {"spec/timeZone = ''", `spec.timeZone: Invalid value: "": timeZone must be nil or non-empty string`},
