@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"holdfast.dev/holdfast/internal/cli/plan"
@@ -42,7 +44,7 @@ func (p *Planner) builtIn(ctx context.Context, d *draft, scheme *runtime.Scheme)
 	if err != nil {
 		return err
 	}
-	errs := rules.Validate(created)
+	errs := rules.Validate(prepared(created, d.in.GroupVersionKind()))
 	live, _ := d.in.info.Object.(*unstructured.Unstructured)
 	switch {
 	case live == nil && len(errs) > 0:
@@ -79,6 +81,20 @@ func (p *Planner) builtIn(ctx context.Context, d *draft, scheme *runtime.Scheme)
 		d.compare(merged.Object)
 	}
 	return nil
+}
+
+// prepared returns a new object with the fields that the server sets before it validates, such as the selector of a Job.
+func prepared(obj runtime.Object, gvk schema.GroupVersionKind) runtime.Object {
+	obj = obj.DeepCopyObject()
+	for _, kind := range native.Kinds() {
+		if kind.GroupVersionKind() == gvk && kind.PrepareCreate != nil {
+			kind.PrepareCreate(obj)
+		}
+	}
+	if pod, ok := obj.(*corev1.Pod); ok && pod.Spec.ServiceAccountName == "" {
+		pod.Spec.ServiceAccountName = "default" // admission sets it
+	}
+	return obj
 }
 
 // reasonsFrom returns the reasons for errors of the engines.
