@@ -8,11 +8,14 @@ import (
 	"os"
 
 	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/capabilities"
 )
 
 func main() {
 	// Validation logs what it would have answered with other feature gates.
 	klog.SetLogger(klog.Logger{})
+	// Clusters run with --allow-privileged.
+	capabilities.Setup(true, 0)
 	if err := serve(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "oracle:", err)
 		os.Exit(1)

@@ -191,6 +191,9 @@ func allocate(object manifest) {
 	if _, ok := spec["ipFamilyPolicy"]; !ok {
 		spec["ipFamilyPolicy"] = "SingleStack"
 	}
+	if _, ok := spec["healthCheckNodePort"]; !ok && spec["type"] == "LoadBalancer" && spec["externalTrafficPolicy"] == "Local" {
+		spec["healthCheckNodePort"] = 31000
+	}
 }
 
 // compareGenerated compares generated changes of accepted objects.
