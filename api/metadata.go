@@ -47,17 +47,28 @@ const (
 	// separated by commas. A cluster-scoped object cannot have an owner reference to a
 	// namespaced one.
 	OwnerAnnotation = "holdfast.dev/instance-uid"
+	// OwnerNamesAnnotation holds the same Instances as namespace/name, separated by commas. It
+	// tells which Instance used an object after that Instance is gone. The controller acts
+	// on OwnerAnnotation only.
+	OwnerNamesAnnotation = "holdfast.dev/instance-names"
 )
 
 // Owners returns the UIDs of the Instances that use a cluster-scoped object.
 func Owners(object metav1.Object) []types.UID {
 	var owners []types.UID
-	for _, uid := range strings.Split(object.GetAnnotations()[OwnerAnnotation], ",") {
-		if uid != "" {
-			owners = append(owners, types.UID(uid))
-		}
+	for _, uid := range listed(object, OwnerAnnotation) {
+		owners = append(owners, types.UID(uid))
 	}
 	return owners
+}
+
+// OwnerNames returns the Instances that use a cluster-scoped object, each as namespace/name. It
+// returns nil for an object that an earlier release applied.
+func OwnerNames(object metav1.Object) []string { return listed(object, OwnerNamesAnnotation) }
+
+// listed returns the parts of an annotation that commas separate.
+func listed(object metav1.Object, annotation string) []string {
+	return slices.DeleteFunc(strings.Split(object.GetAnnotations()[annotation], ","), func(part string) bool { return part == "" })
 }
 
 // OwnersText returns the value of OwnerAnnotation for Instances. It does not depend on their
@@ -67,9 +78,29 @@ func OwnersText(owners []types.UID) string {
 	for i, uid := range owners {
 		texts[i] = string(uid)
 	}
+	return list(texts)
+}
+
+// OwnerAnnotations returns OwnerAnnotation and OwnerNamesAnnotation for the Instances that use an
+// object. The values do not depend on their order.
+func OwnerAnnotations(owners ...metav1.Object) map[string]string {
+	var uids []types.UID
+	var names []string
+	for _, owner := range owners {
+		uids = append(uids, owner.GetUID())
+		names = append(names, OwnerName(owner.GetNamespace(), owner.GetName()))
+	}
+	return map[string]string{OwnerAnnotation: OwnersText(uids), OwnerNamesAnnotation: list(names)}
+}
+
+// list returns texts in order, each once, with commas between them.
+func list(texts []string) string {
 	slices.Sort(texts)
 	return strings.Join(slices.Compact(texts), ",")
 }
+
+// OwnerName returns how OwnerNamesAnnotation names an Instance.
+func OwnerName(namespace, name string) string { return namespace + "/" + name }
 
 // AdmissionAnnotations returns the annotations of an Instance that admission alone sets.
 func AdmissionAnnotations() []string {

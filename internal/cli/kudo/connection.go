@@ -136,10 +136,17 @@ func (s *server) instance(ctx context.Context, name string) (*api.Instance, erro
 	instance := &api.Instance{}
 	err := s.get(ctx, instances, name, instance)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("there is no instance %s in namespace %s: \"holdfast kudo get\" lists those that exist", name, s.namespace)
+		return nil, noInstanceError(fmt.Sprintf("there is no instance %s in namespace %s: \"holdfast kudo get\" lists those that exist",
+			name, s.namespace))
 	}
 	return instance, err
 }
+
+// noInstanceError means that there is no Instance with a name. Its text is the message.
+type noInstanceError string
+
+// Error returns the message.
+func (e noInstanceError) Error() string { return string(e) }
 
 // version reads the OperatorVersion with a key, nil if there is none: see
 // api.Instance.VersionKey.

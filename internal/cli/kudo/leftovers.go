@@ -27,7 +27,14 @@ import (
 type leftovers struct {
 	client dynamic.Interface
 	kinds  meta.RESTMapper
-	owner  types.UID
+	// instance is the name of the Instance, and owner its UID: empty if the Instance was gone
+	// before the command began.
+	instance string
+	owner    types.UID
+	// ofInstance reports whether an object is of the Instance.
+	ofInstance func(object *unstructured.Unstructured) bool
+	// limit returns a context that ends with the timeout of the command.
+	limit func(context.Context) (context.Context, context.CancelFunc)
 	// references are the objects that plans of the Instance applied, and objects those of
 	// them that exist.
 	references []api.AppliedObject
@@ -35,12 +42,11 @@ type leftovers struct {
 }
 
 // leftovers reads the cluster-scoped objects of an Instance.
-func (c *connection) leftovers(ctx context.Context, instance *api.Instance) (*leftovers, error) {
-	config, err := c.config()
-	if err != nil {
-		return nil, err
+func (u *uninstall) leftovers(ctx context.Context, instance *api.Instance) (*leftovers, error) {
+	l := &leftovers{
+		instance: instance.Name, owner: instance.UID, limit: u.limit,
+		ofInstance: func(object *unstructured.Unstructured) bool { return slices.Contains(api.Owners(object), instance.UID) },
 	}
-	l := &leftovers{owner: instance.UID}
 	for _, reference := range instance.Status.Objects {
 		if reference.Namespace == "" {
 			l.references = append(l.references, reference)
@@ -49,15 +55,25 @@ func (c *connection) leftovers(ctx context.Context, instance *api.Instance) (*le
 	if len(l.references) == 0 {
 		return l, nil
 	}
+	if _, err := l.connect(&u.connection); err != nil {
+		return nil, err
+	}
+	return l, l.refresh(ctx)
+}
+
+// connect creates the clients, and returns the one for discovery.
+func (l *leftovers) connect(to *connection) (discovery.DiscoveryInterface, error) {
+	config, err := to.config()
+	if err != nil {
+		return nil, err
+	}
 	documents, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, err
 	}
 	l.kinds = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(documents))
-	if l.client, err = dynamic.NewForConfig(config); err != nil {
-		return nil, err
-	}
-	return l, l.refresh(ctx)
+	l.client, err = dynamic.NewForConfig(config)
+	return documents, err
 }
 
 // refresh reads the objects again. An object that the user may not read counts as existing.
@@ -83,7 +99,7 @@ func (l *leftovers) refresh(ctx context.Context) error {
 			found = object
 		case err != nil:
 			return fmt.Errorf("read %s: %w", title(object), err)
-		case !slices.Contains(api.Owners(found), l.owner):
+		case !l.ofInstance(found):
 			continue
 		}
 		l.objects = append(l.objects, found)
@@ -111,9 +127,6 @@ func (l *leftovers) print(out io.Writer) error {
 
 // delete deletes the objects, and prints for each whether it is deleted or why it stays.
 func (l *leftovers) delete(ctx context.Context, out io.Writer) error {
-	if err := l.refresh(ctx); err != nil {
-		return err
-	}
 	var failed []error
 	// Definitions come last, after their objects.
 	slices.SortStableFunc(l.objects, func(a, b *unstructured.Unstructured) int {
@@ -149,12 +162,15 @@ func (l *leftovers) deleteOne(ctx context.Context, object *unstructured.Unstruct
 	if uid == "" {
 		return "you are not allowed to read it", nil
 	}
+	if l.owner == "" && len(api.OwnerNames(object)) == 0 {
+		return "an earlier release created it, and it may be of an instance of this name in another namespace", nil
+	}
 	shared, err := l.shared(ctx, object)
 	if err != nil || shared {
 		return "another instance uses it", err
 	}
 	if isDefinition(object) {
-		if has, err := l.hasObjects(ctx, object); err != nil || has {
+		if has, err := l.keepsObjects(ctx, object); err != nil || has {
 			return "it has objects", err
 		}
 	}
@@ -184,27 +200,6 @@ func (l *leftovers) shared(ctx context.Context, object *unstructured.Unstructure
 	return slices.ContainsFunc(list.Items, func(one unstructured.Unstructured) bool {
 		return slices.Contains(others, one.GetUID())
 	}), nil
-}
-
-// hasObjects reports whether a CustomResourceDefinition has objects.
-func (l *leftovers) hasObjects(ctx context.Context, definition *unstructured.Unstructured) (bool, error) {
-	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
-	plural, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "plural")
-	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
-	for _, version := range versions {
-		content, _ := version.(map[string]any)
-		name, _ := content["name"].(string)
-		if served, _ := content["served"].(bool); !served {
-			continue
-		}
-		list, err := l.client.Resource(schema.GroupVersionResource{Group: group, Version: name, Resource: plural}).
-			List(ctx, metav1.ListOptions{Limit: 1})
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		return err != nil || len(list.Items) > 0, err
-	}
-	return false, nil
 }
 
 // isDefinition reports whether an object is a CustomResourceDefinition.

@@ -39,6 +39,7 @@ var anyServer = map[string]func(*testing.T, cluster){
 	"plans":         testPlans,
 	"get-uninstall": testGetAndUninstall,
 	"leftovers":     testLeftovers,
+	"left":          testLeftOfEarlier,
 	"definition":    testDefinitionLeft,
 	"kudo-lines":    testKudoLines,
 	"public":        testPublicPackages,

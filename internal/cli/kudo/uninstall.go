@@ -1,6 +1,8 @@
 package kudo
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -29,10 +31,13 @@ one. The operator version stays, for other instances.
 Cluster-scoped objects, such as definitions and cluster roles, stay too, and the
 command names them. With --delete-cluster-scoped it waits until the instance is gone
 and deletes them with your rights. It keeps objects that another instance uses, and
-definitions that have objects.`,
+definitions that have objects.
+
+If the instance is gone already, the command names or deletes the cluster-scoped
+objects that it left.`,
 		Example: "  holdfast kudo uninstall events --wait",
 		Args:    arguments.AtMost("INSTANCE"),
-		RunE:    u.withInstance(&u.named, u.run),
+		RunE:    u.withName(&u.named, u.run),
 	}
 	u.connection.addFlags(cmd.Flags())
 	u.waiting.addFlags(cmd.Flags())
@@ -42,45 +47,64 @@ definitions that have objects.`,
 	return cmd
 }
 
-// run deletes the Instance and names or deletes its cluster-scoped objects.
-func (u *uninstall) run(cmd *cobra.Command, s *server, instance *api.Instance) error {
+// run deletes the Instance and names or deletes its cluster-scoped objects. Of an Instance that
+// is gone already, it looks for the cluster-scoped objects.
+func (u *uninstall) run(cmd *cobra.Command, s *server, name string) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	instance, missing := s.instance(ctx, name)
+	var none noInstanceError
+	if errors.As(missing, &none) {
+		left, err := u.leftoversOfEarlier(ctx, api.OwnerName(s.namespace, name))
+		if err != nil {
+			return err
+		}
+		if len(left.objects) == 0 {
+			return missing
+		}
+		return u.finish(ctx, left, out)
+	}
+	if missing != nil {
+		return missing
+	}
 	left, err := u.leftovers(ctx, instance)
 	if err != nil {
 		return err
 	}
-	if err := s.remove(ctx, instances, instance); err != nil {
-		return fmt.Errorf("delete instance %s: %w", instance.Name, err)
-	}
 	if !u.wait && !u.deleteClusterScoped {
-		if _, err := fmt.Fprintf(out, "instance %s is being deleted\n", instance.Name); err != nil {
+		if err := s.remove(ctx, instances, instance); err != nil {
+			return fmt.Errorf("delete instance %s: %w", name, err)
+		}
+		if _, err := fmt.Fprintf(out, "instance %s is being deleted\n", name); err != nil {
 			return err
 		}
 		return left.print(out)
 	}
-	failed, err := u.awaitDeletion(ctx, s, instance)
-	if err != nil {
+	failed, err := u.waiting.delete(ctx, s, instance)
+	switch {
+	case err != nil && u.deleteClusterScoped && len(left.objects) > 0:
+		return fmt.Errorf("%w\nits cluster-scoped objects stay: run the command again to delete them", err)
+	case err != nil:
 		return err
 	}
-	if _, err := fmt.Fprintf(out, "instance %s is gone\n", instance.Name); err != nil {
+	if err := left.refresh(ctx); err != nil {
 		return err
 	}
-	if err := u.finish(cmd, left, out); err != nil {
+	if err := u.finish(ctx, left, out); err != nil {
 		return err
 	}
 	if failed != "" {
-		return fmt.Errorf("the plan cleanup of instance %s failed: %s", instance.Name, failed)
+		return fmt.Errorf("the plan cleanup of instance %s failed: %s", name, failed)
 	}
 	return nil
 }
 
 // finish names or deletes the cluster-scoped objects of an Instance that is gone.
-func (u *uninstall) finish(cmd *cobra.Command, left *leftovers, out io.Writer) error {
-	if u.deleteClusterScoped {
-		return left.delete(cmd.Context(), out)
-	}
-	if err := left.refresh(cmd.Context()); err != nil {
+func (u *uninstall) finish(ctx context.Context, left *leftovers, out io.Writer) error {
+	if _, err := fmt.Fprintf(out, "instance %s is gone\n", left.instance); err != nil {
 		return err
+	}
+	if u.deleteClusterScoped {
+		return left.delete(ctx, out)
 	}
 	return left.print(out)
 }

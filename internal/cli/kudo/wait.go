@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
@@ -128,13 +129,25 @@ func reason(status api.PlanStatus) string {
 	return "no reason is given"
 }
 
-// awaitDeletion waits until an Instance no longer exists. It returns the message of a cleanup
-// plan that failed, "" if none did. It watches from the version of the Instance before its
-// deletion, so it sees the result of a cleanup that has ended meanwhile.
-func (w *waiting) awaitDeletion(ctx context.Context, s *server, instance *api.Instance) (failed string, err error) {
+// delete deletes an Instance and waits until it no longer exists. It returns the message of a
+// cleanup plan that failed, "" if none did. It lists and watches the Instance before the deletion,
+// so it sees the result of a short cleanup too. When the server ends the watch, for example
+// because it restarts, the function lists and watches again.
+func (w *waiting) delete(ctx context.Context, s *server, instance *api.Instance) (failed string, err error) {
 	limited, cancel := w.limit(ctx)
 	defer cancel()
-	_, err = watchtools.Until(limited, instance.ResourceVersion, s.watchOne(instance.Name), func(event watch.Event) (bool, error) {
+	begin := func(found cache.Store) (gone bool, err error) {
+		err = s.remove(ctx, instances, instance)
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("delete instance %s: %w", instance.Name, err)
+		}
+		// Without the Instance in the first list, there is no event of its deletion.
+		return len(found.List()) == 0, nil
+	}
+	_, err = watchtools.UntilWithSync(limited, s.watchOne(instance.Name), &api.Instance{}, begin, func(event watch.Event) (bool, error) {
 		now, ok := event.Object.(*api.Instance)
 		if !ok {
 			return false, nil

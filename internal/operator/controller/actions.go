@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -184,7 +185,7 @@ func (e *execution) markOwned(at place, object *unstructured.Unstructured) error
 	}
 	object.SetNamespace("")
 	annotations := object.GetAnnotations()
-	annotations[api.OwnerAnnotation] = api.OwnersText([]types.UID{e.instance.UID})
+	maps.Copy(annotations, api.OwnerAnnotations(e.instance))
 	object.SetAnnotations(annotations)
 	return nil
 }

@@ -21,7 +21,8 @@ import (
 var (
 	ownLabels      = []string{api.HeritageLabel, api.OperatorLabel, api.InstanceLabel}
 	ownAnnotations = []string{
-		api.PlanAnnotation, api.PhaseAnnotation, api.StepAnnotation, api.VersionAnnotation, api.OwnerAnnotation,
+		api.PlanAnnotation, api.PhaseAnnotation, api.StepAnnotation, api.VersionAnnotation,
+		api.OwnerAnnotation, api.OwnerNamesAnnotation,
 	}
 )
 
@@ -39,11 +40,11 @@ func (e *execution) share(ctx context.Context, object target, found *unstructure
 		return err
 	}
 	if len(others) == 0 {
-		return nil // the rendered annotation has the only owner already: this Instance
+		return nil // the rendered annotations have the only owner already: this Instance
 	}
 	annotations := object.GetAnnotations()
 	keepKeys(annotations, found.GetAnnotations(), ownAnnotations)
-	annotations[api.OwnerAnnotation] = api.OwnersText(append(others, e.instance.UID))
+	maps.Copy(annotations, api.OwnerAnnotations(append(others, e.instance)...))
 	object.SetAnnotations(annotations)
 	labels := object.GetLabels()
 	keepKeys(labels, found.GetLabels(), ownLabels)
@@ -79,7 +80,7 @@ func keepKeys(wanted, stored map[string]string, keys []string) {
 
 // others returns the Instances that use a stored cluster-scoped object and still exist, without
 // this one. An Instance stays among the owners after its deletion.
-func (e *execution) others(ctx context.Context, found *unstructured.Unstructured) ([]types.UID, error) {
+func (e *execution) others(ctx context.Context, found *unstructured.Unstructured) ([]metav1.Object, error) {
 	owners := slices.DeleteFunc(api.Owners(found), func(uid types.UID) bool { return uid == e.instance.UID })
 	if len(owners) == 0 {
 		return nil, nil
@@ -88,11 +89,13 @@ func (e *execution) others(ctx context.Context, found *unstructured.Unstructured
 	if err != nil {
 		return nil, err
 	}
-	exists := map[types.UID]bool{}
+	var others []metav1.Object
 	for i := range list.Items {
-		exists[list.Items[i].GetUID()] = true
+		if slices.Contains(owners, list.Items[i].GetUID()) {
+			others = append(others, &list.Items[i])
+		}
 	}
-	return slices.DeleteFunc(owners, func(uid types.UID) bool { return !exists[uid] }), nil
+	return others, nil
 }
 
 // alike reports whether two forms of an object differ only in what Instances set themselves.
@@ -128,20 +131,20 @@ func (e *execution) leave(ctx context.Context, object target, found *unstructure
 	if err := e.tryAsAuthors(ctx, object, removal(found)); err != nil {
 		return true, fatalIfPermanent(err)
 	}
-	if err := e.user.setOwners(ctx, found, api.OwnersText(others)); err != nil {
+	if err := e.user.setOwners(ctx, found, others); err != nil {
 		return true, fmt.Errorf("%s: %w", title(found), fatalIfPermanent(err))
 	}
 	return true, nil
 }
 
 // setOwners sets the owners of a stored cluster-scoped object, if it has not changed since.
-func (w *writer) setOwners(ctx context.Context, found *unstructured.Unstructured, owners string) error {
+func (w *writer) setOwners(ctx context.Context, found *unstructured.Unstructured, owners []metav1.Object) error {
 	resource, err := w.resource(found)
 	if err != nil {
 		return err
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"resourceVersion": found.GetResourceVersion(), "annotations": map[string]any{api.OwnerAnnotation: owners},
+		"resourceVersion": found.GetResourceVersion(), "annotations": api.OwnerAnnotations(owners...),
 	}})
 	if err != nil {
 		return err

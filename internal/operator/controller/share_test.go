@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,6 +86,9 @@ func TestSharedObjects(t *testing.T) {
 		}
 		rules, _, _ := unstructured.NestedSlice(found.Object, "rules")
 		verb := rules[0].(map[string]any)["verbs"].([]any)[0]
+		if names := api.OwnerNames(found); len(names) != len(api.Owners(found)) || !slices.Contains(names, c.Namespace+"/"+wantLabel) {
+			t.Errorf("names of the owners: %v", names)
+		}
 		if got := found.GetAnnotations()[api.OwnerAnnotation]; got != wantOwners || verb != wantVerb ||
 			found.GetLabels()[api.InstanceLabel] != wantLabel {
 			t.Errorf("owners %s, want %s; verb %v, label %s", got, wantOwners, verb, found.GetLabels()[api.InstanceLabel])
