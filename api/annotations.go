@@ -55,6 +55,16 @@ func Records(instance metav1.Object) ([]Record, error) {
 	return records, err
 }
 
+// LastRecord returns the index of the last record of an OperatorVersion, -1 if there is none.
+func LastRecord(records []Record, operatorVersion string) int {
+	for i := len(records) - 1; i >= 0; i-- {
+		if records[i].OperatorVersion == operatorVersion {
+			return i
+		}
+	}
+	return -1
+}
+
 // SetRecords replaces the records of an Instance. It drops the oldest records until
 // the rest is within maxRecords and maxRecordsSize, and removes the annotation when
 // none is left.

@@ -50,6 +50,10 @@ type InstanceStatus struct {
 	// Objects lists the objects that plans applied or are about to apply. The
 	// controller uses it to delete objects that the templates no longer render.
 	Objects []AppliedObject `json:"objects,omitempty"`
+	// WorkingVersion is the last OperatorVersion with which a plan deploy, update or upgrade was
+	// complete: see Instance.VersionKey. It is empty if there was none, or if only an earlier
+	// release ran plans. A rollback goes to a version that was once here.
+	WorkingVersion string `json:"workingVersion,omitempty"`
 }
 
 // ReadyCondition is the type of the condition that is true when the last run of a

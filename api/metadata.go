@@ -53,6 +53,9 @@ const (
 	OwnerNamesAnnotation = "holdfast.dev/instance-names"
 )
 
+// PlanManager is the field manager of the objects that plans apply.
+const PlanManager = "holdfast-operators"
+
 // Owners returns the UIDs of the Instances that use a cluster-scoped object.
 func Owners(object metav1.Object) []types.UID {
 	var owners []types.UID

@@ -8,6 +8,7 @@ import (
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/operator/decision"
+	"holdfast.dev/holdfast/internal/operator/pack"
 	"holdfast.dev/holdfast/parameters"
 )
 
@@ -23,6 +24,8 @@ type change struct {
 	// target is the OperatorVersion of a package that the server may not have yet, nil if
 	// there is none.
 	target *api.OperatorVersion
+	// packages are the package of target and all packages that it depends on.
+	packages []*pack.Package
 }
 
 // judgement is the expected result of a change.
@@ -31,7 +34,8 @@ type judgement struct {
 	decision      parameters.Decision
 }
 
-// judge decides about a change in the same way as admission.
+// judge decides about a change in the same way as admission, for the Instance and for the
+// Instances of its dependencies.
 func (s *server) judge(ctx context.Context, name string, c change) (*judgement, error) {
 	before, err := s.instance(ctx, name)
 	if err != nil {
@@ -43,18 +47,16 @@ func (s *server) judge(ctx context.Context, name string, c change) (*judgement, 
 	if err := c.edit(after); err != nil {
 		return nil, err
 	}
-	decided, err := decision.Review{
-		Old: before, New: after,
-		Version: func(key string) (*api.OperatorVersion, error) {
-			if c.target != nil && c.target.Name == key {
-				return c.target, nil
-			}
-			return s.version(ctx, key)
-		},
-	}.Judge()
+	tree := &tree{server: s, packages: c.packages}
+	decided, err := decision.Review{Old: before, New: after, Version: tree.version(ctx)}.Judge()
 	if err != nil {
 		return nil, fmt.Errorf("instance %s: %w", name, err)
 	}
+	refusals, err := tree.judge(ctx, decided, after, nil)
+	if err != nil {
+		return nil, err
+	}
+	decided.Refusals = append(decided.Refusals, refusals...)
 	return &judgement{before: before, after: after, decision: decided}, nil
 }
 

@@ -225,7 +225,8 @@ func testCircles(t *testing.T, c cluster) {
 }
 
 // testUpgradeWithDependency checks that an upgrade also upgrades the dependency. The parameter
-// file of the task provides the values that become immutable in the dependency.
+// file of the task provides the values that become immutable in the dependency. An upgrade that
+// the dependency would refuse is refused before anything is written.
 func testUpgradeWithDependency(t *testing.T, c cluster) {
 	build := func(number, childNumber, childParams string) string {
 		return folder(t, map[string]string{
@@ -237,8 +238,18 @@ func testUpgradeWithDependency(t *testing.T, c cluster) {
 				"data: {size: '{{ .Params.SIZE }}', version: '{{ .OperatorVersion }}'}}",
 		})
 	}
+	versions := func(want string) {
+		t.Helper()
+		if got := c.instance(t, "parent").Spec.OperatorVersion.Name + " " + c.instance(t, "parent-child").Spec.OperatorVersion.Name; got != want {
+			t.Errorf("the instances have %s, want %s", got, want)
+		}
+	}
+	const demanding = "{name: SIZE, default: 1}, {name: ZONE, immutable: true}"
+	c.fails(t, "install refused:\ninstance early-child, on which early depends: parameter 'ZONE' is required",
+		"install", build("0.1.0", "0.1.0", demanding), "--instance", "early")
 	c.must(t, "install", build("0.1.0", "0.1.0", "{name: SIZE, default: 1}"), "--instance", "parent", "--wait")
-	next := build("0.2.0", "0.2.0", "{name: SIZE, default: 1, immutable: true}")
+	const immutable = "{name: SIZE, default: 1, immutable: true}"
+	next := build("0.2.0", "0.2.0", immutable)
 	out := c.must(t, "upgrade", next, "--dry-run")
 	for _, want := range []string{
 		"+++ Instance.kudo.dev parent-child\n", "-    name: child-0.1.0\n", "+    name: child-0.2.0\n",
@@ -255,24 +266,47 @@ func testUpgradeWithDependency(t *testing.T, c cluster) {
 	if diff := cmp.Diff(map[string]string{"size": "7", "version": "0.2.0"}, c.configMap(t, "parent-child").Data); diff != "" {
 		t.Errorf("the dependency (-want +got):\n%s", diff)
 	}
-	// A missing value is refused for the dependency, and the plan of its owner reports it.
-	third := build("0.3.0", "0.3.0", "{name: SIZE, default: 1, immutable: true}, {name: NEW, default: d, immutable: true}")
-	c.fails(t, "parameter 'NEW' was added in operator version 0.3.0, but no value was provided (default would be d)",
-		"upgrade", third, "--wait")
-	// A rollback of the owner rolls the dependency back, to the version that it had then.
-	c.must(t, "rollback", "parent", "--wait")
-	if got := c.instance(t, "parent-child").Spec.OperatorVersion.Name; got != "child-0.2.0" {
-		t.Errorf("the dependency is %s", got)
+
+	third := build("0.3.0", "0.3.0", immutable+", {name: NEW, default: d, immutable: true}")
+	const refusal = "upgrade refused:\ninstance parent-child, on which parent depends: " +
+		"parameter 'NEW' was added in operator version 0.3.0, but no value was provided (default would be d)"
+	c.fails(t, refusal, "upgrade", third, "--dry-run")
+	c.fails(t, refusal, "upgrade", third, "--wait")
+	// The parameter file no longer has a value that an earlier plan applied.
+	without := build("0.3.0", "0.3.0", immutable)
+	writeFile(t, filepath.Join(without, "templates", "child.yaml"), "{}\n")
+	c.fails(t, "upgrade refused:\ninstance parent-child, on which parent depends: parameter 'SIZE' is immutable but was removed (value '7')",
+		"upgrade", without)
+	if got := c.names(t, "operatorversions"); got != "child-0.1.0 child-0.2.0 parent-0.1.0 parent-0.2.0" {
+		t.Errorf("a refused upgrade left %s", got)
 	}
+	versions("parent-0.2.0 child-0.2.0")
+
+	// A rollback leaves out a version that never worked. The dependency goes back as far.
+	broken := build("0.4.0", "0.4.0", immutable)
+	operator := strings.NewReplacer("0.1.0", "0.4.0", "tasks: [{name: child,", "tasks: [{name: fail, kind: Dummy, spec: {wantErr: true, fatal: true}}, {name: child,",
+		"tasks: [child]}]", "tasks: [child]}, {name: fail, tasks: [fail]}]")
+	writeFile(t, filepath.Join(broken, "operator.yaml"), operator.Replace(bundledParent))
+	c.fails(t, "plan 'deploy' ended with FATAL_ERROR", "upgrade", broken, "--wait")
+	versions("parent-0.4.0 child-0.4.0")
+	c.must(t, "upgrade", build("0.5.0", "0.5.0", immutable), "--wait")
+	versions("parent-0.5.0 child-0.5.0")
+	c.must(t, "rollback", "parent", "--wait")
+	versions("parent-0.2.0 child-0.2.0")
 	c.must(t, "rollback", "parent", "--wait")
 	if diff := cmp.Diff(map[string]string{"size": "7", "version": "0.1.0"}, c.configMap(t, "parent-child").Data); diff != "" {
 		t.Errorf("the dependency (-want +got):\n%s", diff)
 	}
 	// Other content of a version that is on the server is refused before anything is written.
-	changed := []byte("parameters: [{name: SIZE, default: 2, immutable: true}]")
-	if err := os.WriteFile(filepath.Join(next, "child", "params.yaml"), changed, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, filepath.Join(next, "child", "params.yaml"), "parameters: [{name: SIZE, default: 2, immutable: true}]")
 	c.fails(t, "operator version child-0.2.0 is in namespace dependency already, with other content",
 		"install", next, "--instance", "another")
+}
+
+// writeFile replaces a file.
+func writeFile(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -3,6 +3,7 @@ package kudo
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -28,26 +29,35 @@ type rendering struct {
 // Plans that the version does not have are skipped.
 func (r rendering) objects(ctx context.Context, plans []string) (map[string]*unstructured.Unstructured, error) {
 	objects := map[string]*unstructured.Unstructured{}
+	for task, values := range r.tasks(plans) {
+		if err := r.task(ctx, task, values, objects); err != nil {
+			return nil, err
+		}
+	}
+	return objects, nil
+}
+
+// tasks iterates over the tasks of plans, each with the data of its templates.
+func (r rendering) tasks(plans []string) iter.Seq2[*api.Task, render.Values] {
 	params := r.version.Definitions().Effective(r.values)
-	for _, plan := range plans {
-		for _, phase := range r.version.Spec.Plans[plan].Phases {
-			for _, step := range phase.Steps {
-				values := render.Values{
-					Name: r.instance.Name, Namespace: r.instance.Namespace, OperatorName: r.version.Spec.Operator.Name,
-					OperatorVersion: r.version.Spec.Version, AppVersion: r.version.Spec.AppVersion,
-					PlanName: plan, PhaseName: phase.Name, StepName: step.Name, Params: params, Pipes: r.pipes(),
-				}
-				for _, name := range step.Tasks {
-					if task := r.version.Spec.Task(name); task != nil {
-						if err := r.task(ctx, task, values, objects); err != nil {
-							return nil, err
+	return func(yield func(*api.Task, render.Values) bool) {
+		for _, plan := range plans {
+			for _, phase := range r.version.Spec.Plans[plan].Phases {
+				for _, step := range phase.Steps {
+					values := render.Values{
+						Name: r.instance.Name, Namespace: r.instance.Namespace, OperatorName: r.version.Spec.Operator.Name,
+						OperatorVersion: r.version.Spec.Version, AppVersion: r.version.Spec.AppVersion,
+						PlanName: plan, PhaseName: phase.Name, StepName: step.Name, Params: params, Pipes: r.pipes(),
+					}
+					for _, name := range step.Tasks {
+						if task := r.version.Spec.Task(name); task != nil && !yield(task, values) {
+							return
 						}
 					}
 				}
 			}
 		}
 	}
-	return objects, nil
 }
 
 // task adds and removes the objects that a task would apply and delete.

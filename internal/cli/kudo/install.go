@@ -68,6 +68,13 @@ func (n *instanceInstallation) install(cmd *cobra.Command, location string) erro
 	if err != nil {
 		return err
 	}
+	_, version := p.Resources(s.namespace)
+	instance := n.instanceOf(version, decision.Values)
+	if !n.skipInstance {
+		if err := (&tree{s, packages}).refusedInstall(ctx, decision, instance); err != nil {
+			return err
+		}
+	}
 	if n.createNamespace {
 		if err := n.namespaceOf(ctx, s, p, decision.Values); err != nil {
 			return err
@@ -80,8 +87,7 @@ func (n *instanceInstallation) install(cmd *cobra.Command, location string) erro
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "operator version %s is in namespace %s\n", p.VersionName(), s.namespace)
 		return err
 	}
-	_, version := p.Resources(s.namespace)
-	return n.create(cmd, s, packages, n.instanceOf(version, decision.Values))
+	return n.create(cmd, s, packages, instance)
 }
 
 // installStored installs an OperatorVersion that is on the server.
@@ -109,7 +115,11 @@ func (n *instanceInstallation) installStored(cmd *cobra.Command, name string) er
 	if n.instance == "" {
 		n.instance = api.InstanceName(name)
 	}
-	return n.create(cmd, s, nil, n.instanceOf(version, decision.Values))
+	instance := n.instanceOf(version, decision.Values)
+	if err := (&tree{server: s}).refusedInstall(cmd.Context(), decision, instance); err != nil {
+		return err
+	}
+	return n.create(cmd, s, nil, instance)
 }
 
 // instanceOf returns the Instance to create.

@@ -71,6 +71,7 @@ func (u *upgrade) run(cmd *cobra.Command, location string) error {
 	}
 	_, target := p.Resources(s.namespace)
 	wanted := u.change(target, values)
+	wanted.packages = packages
 	if u.dryRun.wanted {
 		return u.dryRun.preview(ctx, s, wanted, printed{u.instance, cmd.OutOrStdout()})
 	}

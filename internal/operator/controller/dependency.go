@@ -67,8 +67,8 @@ func (e *execution) dependencyTarget(task *api.Task, object *unstructured.Unstru
 }
 
 // continueFrom prepares the wanted Instance of a dependency that exists already. If the
-// existing Instance has the wanted version, it checks the binding. If the wanted version is
-// the one before, it requests a rollback.
+// existing Instance has the wanted version, it checks the binding. If the existing Instance had
+// the wanted version before, it requests a rollback.
 func (e *execution) continueFrom(ctx context.Context, existing *api.Instance, wanted *unstructured.Unstructured, version string) error {
 	if existing.VersionKey() == version {
 		return e.checkDependencyBinding(ctx, existing, version)
@@ -77,7 +77,7 @@ func (e *execution) continueFrom(ctx context.Context, existing *api.Instance, wa
 	if err != nil {
 		return fatalError{err}
 	}
-	if last := len(records) - 1; last >= 0 && records[last].OperatorVersion == version {
+	if api.LastRecord(records, version) >= 0 {
 		// The dependency was upgraded together with this Instance, and this Instance is
 		// rolled back.
 		api.RequestRollback(wanted, version)

@@ -24,7 +24,7 @@ import (
 
 const (
 	// manager is the field manager of the objects that plans apply.
-	manager = "holdfast-operators"
+	manager = api.PlanManager
 
 	// workers is the number of Instances that run a plan at the same time, and workersPerNamespace
 	// how many of them may be in one namespace. Rendering the templates of a plan may take a worker

@@ -13,7 +13,11 @@ import (
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/operator/plan"
+	"holdfast.dev/holdfast/parameters"
 )
+
+// installing are the plans that bring an Instance to its OperatorVersion.
+var installing = []string{parameters.DeployPlan, parameters.UpdatePlan, parameters.UpgradePlan}
 
 // storeStatus stores the progress of the run in the status of the Instance, if it changed.
 func (e *execution) storeStatus(ctx context.Context, status api.PlanStatus) error {
@@ -32,6 +36,9 @@ func (e *execution) storeWithObjects(ctx context.Context, status api.PlanStatus,
 		changed.Status.PlanStatus = map[string]api.PlanStatus{}
 	}
 	changed.Status.PlanStatus[status.Name] = status
+	if status.Status == api.Complete && slices.Contains(installing, status.Name) {
+		changed.Status.WorkingVersion = changed.VersionKey()
+	}
 	meta.SetStatusCondition(&changed.Status.Conditions, readyCondition(status, changed.Generation))
 	if apiequality.Semantic.DeepEqual(changed.Status, e.instance.Status) {
 		return nil

@@ -76,15 +76,16 @@ func (p *past) push(left api.Record) {
 	p.records, p.history = append(p.records, left), append(p.history, authors)
 }
 
-// pop removes the last record if it is about a version. It returns the values to restore,
-// nil if there are none.
+// pop removes the last record that is about a version, and all later ones. It returns the values
+// to restore, nil if there are none. A dependency may have more records than the version of its
+// owner that worked, so the record need not be the last.
 func (p *past) pop(version string) map[string]string {
-	last := len(p.records) - 1
-	if last < 0 || p.records[last].OperatorVersion != version {
+	at := api.LastRecord(p.records, version)
+	if at < 0 {
 		return nil
 	}
-	p.restored, p.authors = p.records[last].Parameters, p.history[last]
-	p.records, p.history = p.records[:last], p.history[:last]
+	p.restored, p.authors = p.records[at].Parameters, p.history[at]
+	p.records, p.history = p.records[:at], p.history[:at]
 	if p.restored == nil {
 		p.restored = map[string]string{}
 	}

@@ -210,8 +210,9 @@ func (r Review) update(instance *api.Instance, version *api.OperatorVersion) par
 }
 
 // change judges a write to another OperatorVersion: a rollback if the annotation
-// requests it, else an upgrade. An upgrade adds a record of the version that it leaves,
-// a rollback removes the last record.
+// requests it, else an upgrade. An upgrade adds a record of the version that it leaves, unless
+// that version never worked: a rollback then goes to the version before. A rollback removes the
+// record of its version and all later ones.
 func (r Review) change(instance *api.Instance, to *api.OperatorVersion, past *past) (parameters.Decision, error) {
 	left, key := r.Old.VersionKey(), instance.VersionKey()
 	from, err := r.Version(left)
@@ -238,7 +239,9 @@ func (r Review) change(instance *api.Instance, to *api.OperatorVersion, past *pa
 	if request.Consented, err = api.ConsentedNames(r.New, key); err != nil {
 		return parameters.Decision{}, err
 	}
-	past.push(api.Record{OperatorVersion: left, Parameters: r.Old.Spec.Parameters})
+	if worked := r.Old.Status.WorkingVersion; worked == "" || worked == left {
+		past.push(api.Record{OperatorVersion: left, Parameters: r.Old.Spec.Parameters})
+	}
 	return parameters.Upgrade(from.Definitions(), to.Definitions(), request), api.SetRecords(instance, past.records)
 }
 

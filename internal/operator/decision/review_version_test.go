@@ -29,6 +29,25 @@ func TestReviewVersion(t *testing.T) {
 				record: '{"username":"jane","authors":{"TOKENS":["root"]}}', ` + boundSecond + `, ` + recorded + `}},
 				spec: {operatorVersion: {name: tok-0.2.0}, parameters: {TOKENS: "8", LATER: a, NEW: d}, planExecution: {planName: upgrade, uid: new}}}`,
 		},
+		"upgrade: a version that never worked is not recorded": {
+			old: `{metadata: {annotations: {` + root + `}}, spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"}},
+				status: {workingVersion: tok-0.0.9}}`,
+			new: `{metadata: {annotations: {holdfast.dev/given-parameters: '{"operatorVersion":"tok-0.2.0","names":["LATER","NEW"]}'}},
+				spec: {operatorVersion: {name: tok-0.2.0}, parameters: {TOKENS: "8"}}}`,
+			want: `{metadata: {annotations: {holdfast.dev/given-parameters: '{"operatorVersion":"tok-0.2.0","names":["LATER","NEW"]}',
+				record: '{"username":"jane","authors":{"TOKENS":["root"]}}', ` + boundSecond + `}},
+				spec: {operatorVersion: {name: tok-0.2.0}, parameters: {TOKENS: "8", LATER: a, NEW: d}, planExecution: {planName: upgrade, uid: new}}}`,
+		},
+		"rollback: past a later version": {
+			old: `{metadata: {annotations: {` + root + `, holdfast.dev/recorded-parameters: '[{"operatorVersion":"tok-0.1.0","parameters":{"TOKENS":"8"}},` +
+				`{"operatorVersion":"tok-0.1.5","parameters":{"TOKENS":"8"}}]', history: '[{"TOKENS":["root"]},{"TOKENS":["jane"]}]'}},
+				spec: {operatorVersion: {name: tok-0.2.0}, parameters: {TOKENS: "8", LATER: b, NEW: d}}}`,
+			new: `{metadata: {annotations: {holdfast.dev/rollback-to: tok-0.1.0}},
+				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8", LATER: b, NEW: d}}}`,
+			want: `{metadata: {annotations: {` + jane + `}},
+				spec: {operatorVersion: {name: tok-0.1.0}, parameters: {TOKENS: "8"},
+				planExecution: {planName: deploy, uid: new}}}`,
+		},
 		"upgrade: while a plan runs": {
 			old: running,
 			new: `{spec: {operatorVersion: {name: tok-0.2.0}, parameters: {TOKENS: "8", LATER: b, NEW: d},
