@@ -124,7 +124,8 @@ func (d *decider) store(definition *Definition, v setting) {
 // removed parameter that the request does not change is dropped.
 func (d *decider) refuseUnknown() {
 	unknown := func(name string) {
-		d.refuse(name, "parameter '%s' is unknown: operator version %s has no such parameter", name, d.to.Name)
+		d.refuse(name, "parameter '%s' is unknown: operator version %s has no such parameter%s", name, d.to.Name,
+			Suggestion(name, d.to.names()))
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Wanted)) {
 		if d.to.definition(name) == nil && lookup(d.Stored, name) != lookup(d.Wanted, name) {

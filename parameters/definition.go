@@ -39,6 +39,15 @@ type Version struct {
 	Definitions []Definition
 }
 
+// names returns the names of the parameters.
+func (v *Version) names() []string {
+	var all []string
+	for i := range v.Definitions {
+		all = append(all, v.Definitions[i].Name)
+	}
+	return all
+}
+
 // definition returns the parameter with a name, nil if there is none.
 func (v *Version) definition(name string) *Definition {
 	if v == nil {

@@ -76,7 +76,8 @@ func (d *decider) updatePlan() {
 // requirePlan refuses a plan that the version does not have.
 func (d *decider) requirePlan(parameter string) {
 	if !d.to.has(d.Decision.Plan) {
-		d.refuse(parameter, "operator version %s has no plan '%s'", d.to.Name, d.Decision.Plan)
+		d.refuse(parameter, "operator version %s has no plan '%s'%s", d.to.Name, d.Decision.Plan,
+			Suggestion(d.Decision.Plan, d.to.Plans))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/api"
+	"holdfast.dev/holdfast/parameters"
 )
 
 // The resources of the three kinds.
@@ -136,8 +137,16 @@ func (s *server) instance(ctx context.Context, name string) (*api.Instance, erro
 	instance := &api.Instance{}
 	err := s.get(ctx, instances, name, instance)
 	if apierrors.IsNotFound(err) {
-		return nil, noInstanceError(fmt.Sprintf("there is no instance %s in namespace %s: \"holdfast kudo get\" lists those that exist",
-			name, s.namespace))
+		var list api.InstanceList
+		if err := s.list(ctx, instances, &list); err != nil {
+			list = api.InstanceList{} // the user may not list them
+		}
+		var known []string
+		for i := range list.Items {
+			known = append(known, list.Items[i].Name)
+		}
+		return nil, noInstanceError(fmt.Sprintf("there is no instance %s in namespace %s: \"holdfast kudo get\" lists those that exist%s",
+			name, s.namespace, parameters.Suggestion(name, known)))
 	}
 	return instance, err
 }

@@ -3,6 +3,7 @@ package kudo
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -106,7 +107,12 @@ func (n *instanceInstallation) installStored(cmd *cobra.Command, name string) er
 	}
 	version := api.Newest(list.Items, api.TaskSpec{Package: name, OperatorVersion: n.operatorVersion, AppVersion: n.appVersion})
 	if version == nil {
-		return fmt.Errorf("there is no such version of operator %s in namespace %s", name, s.namespace)
+		var known []string
+		for i := range list.Items {
+			known = append(known, list.Items[i].Spec.Operator.Name)
+		}
+		return fmt.Errorf("there is no such version of operator %s in namespace %s%s", name, s.namespace,
+			parameters.Suggestion(name, slices.DeleteFunc(known, func(other string) bool { return other == name })))
 	}
 	decision := parameters.Install(version.Definitions(), parameters.Request{Wanted: values.applyTo(nil), Consented: n.accepted})
 	if err := refused("install", decision); err != nil {

@@ -2,6 +2,8 @@ package decision
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/parameters"
@@ -22,8 +24,9 @@ func (r Review) takeOver(decision parameters.Decision, version *api.OperatorVers
 		if !defined[name] {
 			decision.Refusals = append(decision.Refusals, parameters.Refusal{
 				Parameter: name,
-				Message:   fmt.Sprintf("parameter '%s' cannot be taken over: operator version %s has no such parameter", name, version.Name),
-				Rule:      fmt.Sprintf("parameter '%s' cannot be taken over: there is no such parameter", name),
+				Message: fmt.Sprintf("parameter '%s' cannot be taken over: operator version %s has no such parameter%s", name, version.Name,
+					parameters.Suggestion(name, slices.Sorted(maps.Keys(defined)))),
+				Rule: fmt.Sprintf("parameter '%s' cannot be taken over: there is no such parameter", name),
 			})
 			decision.Values = nil
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"holdfast.dev/holdfast/api"
+	"holdfast.dev/holdfast/parameters"
 )
 
 // taskList checks the tasks and marks the parameters and templates that they use.
@@ -78,8 +79,17 @@ func (v *verifier) toggle(path, parameter string) {
 	case parameter == "":
 		v.operatorf(path, "required for Toggle")
 	case !v.defined(parameter):
-		v.operatorf(path, "there is no parameter %q", parameter)
+		v.operatorf(path, "%s", v.noParameter(parameter))
 	}
+}
+
+// noParameter returns the message about a parameter that the package does not have.
+func (v *verifier) noParameter(name string) string {
+	var known []string
+	for i := range v.Params.Parameters {
+		known = append(known, v.Params.Parameters[i].Name)
+	}
+	return fmt.Sprintf("there is no parameter %q%s", name, parameters.Suggestion(name, known))
 }
 
 // defined reports whether the package has a parameter.

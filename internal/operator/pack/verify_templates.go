@@ -1,7 +1,6 @@
 package pack
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -24,7 +23,7 @@ func (v *verifier) templateFiles() {
 		for _, parameter := range refs.Names {
 			v.used[parameter] = true
 			if !v.defined(parameter) {
-				v.findings.fail(path, fmt.Sprintf("there is no parameter %q", parameter))
+				v.findings.fail(path, v.noParameter(parameter))
 			}
 		}
 	}

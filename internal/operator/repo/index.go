@@ -157,7 +157,8 @@ func (e NotFoundError) Error() string { return string(e) }
 func (x *Index) Find(query Query) (*Entry, error) {
 	entries, found := x.Entries[query.Name]
 	if !found {
-		return nil, NotFoundError(fmt.Sprintf("there is no package %q in the repository", query.Name))
+		return nil, NotFoundError(fmt.Sprintf("there is no package %q in the repository%s", query.Name,
+			parameters.Suggestion(query.Name, slices.Sorted(maps.Keys(x.Entries)))))
 	}
 	for i, entry := range entries {
 		if query.OperatorVersion != "" && query.OperatorVersion != entry.OperatorVersion ||

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"sigs.k8s.io/yaml"
+
+	"holdfast.dev/holdfast/parameters"
 )
 
 // Repositories is the list of repositories that a user has added. The first one is the
@@ -99,5 +101,10 @@ func (r *Repositories) Find(name string) (Repository, error) {
 	if name == "" {
 		return Repository{}, NotFoundError("there is no repository: add one with \"holdfast kudo repo add\"")
 	}
-	return Repository{}, fmt.Errorf("there is no repository %q: \"holdfast kudo repo list\" lists those that exist", name)
+	var all []string
+	for _, known := range r.Repositories {
+		all = append(all, known.Name)
+	}
+	return Repository{}, fmt.Errorf("there is no repository %q: \"holdfast kudo repo list\" lists those that exist%s", name,
+		parameters.Suggestion(name, all))
 }
