@@ -26,7 +26,7 @@ var activities = map[string]string{
 	"kudo package list plans":      "reads the package",
 	"kudo package list tasks":      "reads the package",
 	"kudo package migrate":         "reads the package",
-	"kudo package verify":          "reads the package",
+	"kudo package verify":          "renders the package",
 	"kudo repo add":                "reads the repository",
 	"kudo repo index":              "reads the packages",
 	"kudo search":                  "reads the repository",

@@ -38,7 +38,11 @@ func Frozen(ctx context.Context, p *pack.Package) (pack.Findings, error) {
 
 // frozenIn lints one package.
 func frozenIn(ctx context.Context, p *pack.Package) (pack.Findings, error) {
-	l := newLinter(p)
+	return newLinter(p).frozen(ctx)
+}
+
+// frozen returns a warning for each parameter that goes into an immutable field.
+func (l *linter) frozen(ctx context.Context) (pack.Findings, error) {
 	places := map[string]map[string]bool{}
 	for _, template := range l.templates() {
 		if err := l.template(ctx, template, places); err != nil {
@@ -68,6 +72,8 @@ type linter struct {
 	// filled holds in addition a value for each array and map with the default null.
 	filled   map[string]string
 	warnings pack.Findings
+	// exhaustive makes narrow return all parameters. Only tests set it.
+	exhaustive bool
 }
 
 func newLinter(p *pack.Package) *linter {
@@ -104,25 +110,35 @@ func (l *linter) template(ctx context.Context, name string, places map[string]ma
 	if err != nil {
 		return fmt.Errorf("templates/%w", err)
 	}
-	bases := slices.DeleteFunc(l.bases(refs), func(base map[string]string) bool {
+	used := l.mutable(refs)
+	for _, base := range l.bases(refs) {
 		objects, err := l.render(ctx, name, base)
-		return err != nil || len(objects) == 0
-	})
-	for i := range l.version.Definitions {
-		definition := &l.version.Definitions[i]
-		if definition.Immutable || !refs.All && !slices.Contains(refs.Names, definition.Name) {
+		if err != nil || len(objects) == 0 {
 			continue
 		}
-		found := map[string]bool{}
-		for _, base := range bases {
-			l.places(ctx, name, definition, base, found)
+		for _, definition := range l.narrow(ctx, rendered{name, base, objects}, used) {
+			if places[definition.Name] == nil {
+				places[definition.Name] = map[string]bool{}
+			}
+			l.places(ctx, name, definition, base, places[definition.Name])
 		}
-		if places[definition.Name] == nil {
-			places[definition.Name] = map[string]bool{}
-		}
-		maps.Copy(places[definition.Name], found)
 	}
 	return nil
+}
+
+// mutable returns the parameters among the references of a template that are not immutable.
+func (l *linter) mutable(refs render.References) []*parameters.Definition {
+	named := map[string]bool{}
+	for _, name := range refs.Names {
+		named[name] = true
+	}
+	var all []*parameters.Definition
+	for i := range l.version.Definitions {
+		if definition := &l.version.Definitions[i]; !definition.Immutable && (refs.All || named[definition.Name]) {
+			all = append(all, definition)
+		}
+	}
+	return all
 }
 
 // bases returns the sets of values with which places renders a template: the defaults, the
