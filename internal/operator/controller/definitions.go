@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"holdfast.dev/holdfast/api"
+	"holdfast.dev/holdfast/internal/operator/lint"
 )
 
 // definer is a task of a plan that can define kinds.
@@ -39,6 +40,9 @@ func (e *execution) unknownKind(ctx context.Context, at place, task string, obje
 	}
 	if dependency {
 		return object.unknown
+	}
+	if removed := lint.Removed(object.Unstructured); removed != "" {
+		return fatalf("%w: %s", object.unknown, removed)
 	}
 	return fatalError{object.unknown}
 }

@@ -97,6 +97,12 @@ func TestTasks(t *testing.T) {
 			task:      `{kind: Apply, spec: {resources: [a.yaml]}}`,
 			state:     api.FatalError, message: `Widget a: no matches for kind "Widget" in version "example.com/v1"`,
 		},
+		"removed-version": {
+			templates: "a.yaml: '{apiVersion: policy/v1beta1, kind: PodDisruptionBudget, metadata: {name: a}}'",
+			task:      `{kind: Apply, spec: {resources: [a.yaml]}}`,
+			state:     api.FatalError, message: `no matches for kind "PodDisruptionBudget" in version "policy/v1beta1": policy/v1beta1 was removed in ` +
+				`Kubernetes 1.25: use policy/v1, for example with "holdfast kudo package migrate"`,
+		},
 		"delete-unknown": {
 			templates: "a.yaml: '{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}'",
 			task:      `{kind: Delete, spec: {resources: [a.yaml]}}`, state: api.Complete, created: true,

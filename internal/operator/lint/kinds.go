@@ -45,6 +45,15 @@ func problems(object *unstructured.Unstructured) []string {
 	return all
 }
 
+// Removed says in which release Kubernetes removed the API version of an object, and what to use
+// instead. It is empty for an API version that Kubernetes serves.
+func Removed(object *unstructured.Unstructured) string {
+	if removed := removedIn(object); removed != nil {
+		return removed.describe(object.GetAPIVersion())
+	}
+	return ""
+}
+
 // describe says what to use instead of a removed API version.
 func (r *removal) describe(version string) string {
 	text := fmt.Sprintf("%s was removed in Kubernetes %s", version, r.release)
@@ -54,7 +63,7 @@ func (r *removal) describe(version string) string {
 	case r.advice != "":
 		return fmt.Sprintf("%s: use %s, where %s", text, r.successor, r.advice)
 	}
-	return fmt.Sprintf("%s: use %s, for example with package migrate", text, r.successor)
+	return fmt.Sprintf("%s: use %s, for example with \"holdfast kudo package migrate\"", text, r.successor)
 }
 
 // rendered returns the templates of the objects that tasks apply or delete.

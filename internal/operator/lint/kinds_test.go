@@ -68,12 +68,12 @@ func kinds(t *testing.T, files pack.Files) []string {
 func TestKinds(t *testing.T) {
 	want := []string{
 		"templates/budget.yaml: PodDisruptionBudget instance: policy/v1beta1 was removed in Kubernetes 1.25: use policy/v1, " +
-			"for example with package migrate",
+			"for example with \"holdfast kudo package migrate\"",
 		"templates/budget.yaml: Role instance: rbac.authorization.k8s.io/v1beta1 was removed in Kubernetes 1.22: " +
-			"use rbac.authorization.k8s.io/v1, for example with package migrate",
-		"templates/budget.yaml: CronJob extra: batch/v1beta1 was removed in Kubernetes 1.25: use batch/v1, for example with package migrate",
+			"use rbac.authorization.k8s.io/v1, for example with \"holdfast kudo package migrate\"",
+		"templates/budget.yaml: CronJob extra: batch/v1beta1 was removed in Kubernetes 1.25: use batch/v1, for example with \"holdfast kudo package migrate\"",
 		"templates/old.yaml: Deployment a: extensions/v1beta1 was removed in Kubernetes 1.16: use apps/v1, where spec.selector is required",
-		"templates/old.yaml: StatefulSet b: apps/v1beta2 was removed in Kubernetes 1.16: use apps/v1, for example with package migrate",
+		"templates/old.yaml: StatefulSet b: apps/v1beta2 was removed in Kubernetes 1.16: use apps/v1, for example with \"holdfast kudo package migrate\"",
 		"templates/pod.yaml: Pod a: v1 has no such fields, plans leave them out: spec.container",
 	}
 	if diff := cmp.Diff(want, kinds(t, aged())); diff != "" {
