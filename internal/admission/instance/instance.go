@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/warning"
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/connection"
@@ -72,7 +74,28 @@ func (j Judge) decide(ctx context.Context, w Write, newUID func() types.UID) err
 	case !result.Decision.Accepted():
 		return j.refusal(ctx, w, result.Decision)
 	}
+	if review.Old != nil {
+		warnOfRestored(ctx, review, result.Instance)
+	}
 	return copyDecided(w.New, result.Instance)
+}
+
+// warnOfRestored adds a warning to the answer if the client changed or removed annotations that
+// admission alone sets. The annotations have other values in the stored Instance than the client
+// sent.
+func warnOfRestored(ctx context.Context, review decision.Review, stored *api.Instance) {
+	var restored []string
+	for _, name := range api.AdmissionAnnotations() {
+		before, existed := review.Old.Annotations[name]
+		sent := review.New.Annotations[name]
+		if existed && sent != before && sent != stored.Annotations[name] {
+			restored = append(restored, name)
+		}
+	}
+	if len(restored) > 0 {
+		warning.AddWarning(ctx, "", fmt.Sprintf("only the server sets these annotations, and it has restored them: %s",
+			strings.Join(restored, ", ")))
+	}
 }
 
 // resumeRollback restores the rollback annotation on an Instance that admission has
@@ -82,8 +105,8 @@ func (j Judge) decide(ctx context.Context, w Write, newUID func() types.UID) err
 // completed. Without the annotation the write would be refused as a downgrade.
 //
 // resumeRollback recognizes a completed rollback by three properties: it has a new run,
-// its sealed record names the user that makes the write, and the last record of parameters
-// has been removed.
+// its sealed record names the user that makes the write, and the record of the version and all
+// later ones have been removed.
 func resumeRollback(ctx context.Context, review decision.Review) error {
 	target := review.New.VersionKey()
 	run := review.New.Spec.PlanExecution.UID
@@ -101,12 +124,12 @@ func resumeRollback(ctx context.Context, review decision.Review) error {
 	if err != nil {
 		return err
 	}
-	last := len(records) - 1
-	if last < 0 || records[last].OperatorVersion != target {
+	at := api.LastRecord(records, target)
+	if at < 0 {
 		return nil
 	}
 	rolledBack := &api.Instance{}
-	if err := api.SetRecords(rolledBack, records[:last]); err != nil {
+	if err := api.SetRecords(rolledBack, records[:at]); err != nil {
 		return err
 	}
 	if rolledBack.Annotations[api.RecordsAnnotation] == review.New.Annotations[api.RecordsAnnotation] {

@@ -9,6 +9,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/warning"
 
 	"holdfast.dev/holdfast/internal/admission/instance"
 	"holdfast.dev/holdfast/internal/operator/authorship"
@@ -50,11 +51,12 @@ func (v verdict) answer(ctx context.Context, request *admissionv1.AdmissionReque
 	if err != nil {
 		return admissionreview.Denied(apierrors.NewBadRequest(err.Error()))
 	}
-	operations, err := v(ctx, w)
+	var warned warnings
+	operations, err := v(warning.WithWarningRecorder(ctx, &warned), w)
 	if err != nil {
 		return admissionreview.Denied(err)
 	}
-	answer := &admissionv1.AdmissionResponse{Allowed: true}
+	answer := &admissionv1.AdmissionResponse{Allowed: true, Warnings: warned}
 	if len(operations) > 0 {
 		if answer.Patch, err = json.Marshal(operations); err != nil {
 			return admissionreview.Denied(err)
@@ -63,6 +65,12 @@ func (v verdict) answer(ctx context.Context, request *admissionv1.AdmissionReque
 	}
 	return answer
 }
+
+// warnings collects the warnings about a write.
+type warnings []string
+
+// AddWarning implements warning.Recorder.
+func (w *warnings) AddWarning(_, text string) { *w = append(*w, text) }
 
 // requestedWrite converts the request of a review.
 func requestedWrite(request *admissionv1.AdmissionRequest) (instance.Write, error) {
