@@ -1,6 +1,7 @@
 package kudo_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -105,6 +106,24 @@ func TestKudoLinesOffline(t *testing.T) {
 			t.Errorf("%s: got:\n%s", name, out)
 		}
 	}
+	web := filepath.Join(t.TempDir(), "web.yaml")
+	writeFile(t, web, "repositories: [{name: web, url: 'https://example.com/operators'}, {name: folder, url: /srv}]\n")
+	offline(t, "repo", "index", one, "--url-repo", "web", "--repositories", web)
+	if text, err := os.ReadFile(filepath.Join(one, "index.yaml")); err != nil ||
+		!strings.Contains(string(text), "- https://example.com/operators/lists-0.1.0.tgz\n") {
+		t.Errorf("--url-repo: %v\n%s", err, text)
+	}
+	for args, want := range map[string]string{
+		"--url-repo wed":                           `there is no repository "wed": "holdfast kudo repo list" lists those that exist: did you mean web?`,
+		"--url-repo folder":                        "repository folder is the folder /srv and has no URL: give one with --url",
+		"--url-repo web --url https://example.com": "none of the others can be",
+	} {
+		line := append([]string{"repo", "index", one, "--repositories", web}, strings.Fields(args)...)
+		if _, err := run(t.Context(), line...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+	offline(t, "repo", "index", one)
 	t.Chdir(location)
 	if out := offline(t, "package", "list", "tasks"); out != "Name   Kind    Uses\na      Apply   a.yaml" {
 		t.Errorf("tasks of the current folder:\n%s", out)

@@ -151,16 +151,23 @@ func newRepoContextCommand() *cobra.Command {
 }
 
 func newIndexCommand() *cobra.Command {
-	var base, merge string
+	var base, baseOf, merge string
 	var from source
 	cmd := &cobra.Command{
 		Use:   "index FOLDER",
 		Short: "Write the index of a folder of packages",
 		Long: `Write index.yaml into a folder of .tgz packages, which makes it a repository. Every
 one of them must be valid.`,
-		Example: "  holdfast kudo repo index ./repository",
-		Args:    arguments.Exactly("FOLDER"),
+		Example: `  holdfast kudo repo index ./repository
+  holdfast kudo repo index ./repository --merge-repo team --url-repo team`,
+		Args: arguments.Exactly("FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if baseOf != "" {
+				var err error
+				if base, err = from.listedURL(baseOf); err != nil {
+					return err
+				}
+			}
 			index, err := repo.Build(args[0], base, metav1.Now())
 			if err != nil {
 				return err
@@ -189,6 +196,8 @@ one of them must be valid.`,
 	}
 	cmd.Flags().StringVar(&base, "url", "", "URL of the folder that is put in front of the file names (default: they are relative to "+
 		"the index)")
+	cmd.Flags().StringVar(&baseOf, "url-repo", "", "repository of the list whose URL is put in front of the file names, instead of --url")
+	cmd.MarkFlagsMutuallyExclusive("url", "url-repo")
 	cmd.Flags().StringVar(&merge, "merge", "", "repository whose packages are added to the index: a name from the list, a URL or a folder")
 	cmd.Flags().StringVar(&merge, "merge-repo", "", "the same as --merge")
 	cmd.Flags().BoolP("overwrite", "w", true, "replace an index that exists; it is always replaced")

@@ -154,6 +154,22 @@ func (s *source) repositories() (string, *repo.Repositories, error) {
 	return file, list, nil
 }
 
+// listedURL returns the URL of a repository of the list.
+func (s *source) listedURL(name string) (string, error) {
+	_, list, err := s.repositories()
+	if err != nil {
+		return "", err
+	}
+	found, err := list.Find(name)
+	if err != nil {
+		return "", err
+	}
+	if !isURL(found.URL) {
+		return "", fmt.Errorf("repository %s is the folder %s and has no URL: give one with --url", name, found.URL)
+	}
+	return found.URL, nil
+}
+
 // repository returns the location of a repository. The given location may also be that of
 // the index file in the repository.
 func repository(location string) string {
