@@ -57,9 +57,9 @@ func TestCertificatePluginsOff(t *testing.T) {
 			if err == nil {
 				created = failed
 			}
-			created.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{
+			created.Status.Conditions = append(created.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 				Type: certificatesv1.CertificateApproved, Status: "True", Reason: "Tried",
-			}}
+			})
 			_, err = requests.UpdateApproval(t.Context(), created.Name, created, metav1.UpdateOptions{})
 			if refused := err != nil; refused != test.refused {
 				t.Errorf("approve: %v", err)

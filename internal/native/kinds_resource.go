@@ -30,7 +30,7 @@ func resourceKinds() []Kind {
 			GroupVersion: gv, Resource: "resourceslices", Scope: Cluster,
 			Object: &resourcev1.ResourceSlice{}, List: &resourcev1.ResourceSliceList{}, Generation: true, ReturnDeleted: true,
 			Selectable: sliceFields, Indexed: resourcev1.ResourceSliceSelectorNodeName,
-			PrepareCreate: timeTaints, PrepareUpdate: func(newObj, _ runtime.Object) { timeTaints(newObj) },
+			PrepareCreate: func(obj runtime.Object) { prepareSlice(obj, &resourcev1.ResourceSlice{}) }, PrepareUpdate: prepareSlice,
 		},
 		{
 			GroupVersion: gv, Resource: "devicetaintrules", Scope: Cluster,
@@ -72,6 +72,33 @@ func timeTaints(obj runtime.Object) {
 			}
 		}
 	}
+}
+
+// prepareSlice sets the times of taints and removes lists of values, whose feature DRAListTypeAttributes is off. A slice that
+// has such lists keeps them.
+func prepareSlice(newObj, oldObj runtime.Object) {
+	timeTaints(newObj)
+	if hasLists(oldObj.(*resourcev1.ResourceSlice)) {
+		return
+	}
+	for _, device := range newObj.(*resourcev1.ResourceSlice).Spec.Devices {
+		for name, attribute := range device.Attributes {
+			attribute.BoolValues, attribute.IntValues, attribute.StringValues, attribute.VersionValues = nil, nil, nil, nil
+			device.Attributes[name] = attribute
+		}
+	}
+}
+
+// hasLists reports whether an attribute of a device has a list of values.
+func hasLists(slice *resourcev1.ResourceSlice) bool {
+	for _, device := range slice.Spec.Devices {
+		for _, a := range device.Attributes {
+			if a.BoolValues != nil || a.IntValues != nil || a.StringValues != nil || a.VersionValues != nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // dropDeallocated removes the status of devices that a write to the status of a claim

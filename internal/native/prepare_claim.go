@@ -9,9 +9,9 @@ import (
 // another namespace is not copied, because dataSource cannot express it.
 func copyDataSource(newObj, oldObj runtime.Object) {
 	spec, old := &newObj.(*corev1.PersistentVolumeClaim).Spec, &oldObj.(*corev1.PersistentVolumeClaim).Spec
-	// The feature CrossNamespaceVolumeDataSource is off.
-	if ref := spec.DataSourceRef; ref != nil && ref.Namespace != nil && (old.DataSourceRef == nil || old.DataSourceRef.Namespace == nil) {
-		spec.DataSourceRef = &corev1.TypedObjectReference{APIGroup: ref.APIGroup, Kind: ref.Kind, Name: ref.Name}
+	// The feature CrossNamespaceVolumeDataSource is off. Kubernetes ignores the reference then.
+	if ref := spec.DataSourceRef; ref != nil && ref.Namespace != nil && *ref.Namespace != "" && old.DataSourceRef == nil {
+		spec.DataSourceRef = nil
 	}
 	if old.DataSource == nil && old.DataSourceRef == nil && spec.DataSourceRef == nil && !isVolumeData(spec.DataSource) {
 		spec.DataSource = nil

@@ -2,32 +2,23 @@ package builtin
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"holdfast.dev/holdfast/internal/apiserver/subresource"
 )
 
 // A CertificateSigningRequest has two subresources that write its status: an approver
-// writes /approval, a signer writes /status. Neither changes the fields of the other.
+// writes the conditions with /approval, and a signer writes /status. A signer cannot change the decision of the approver.
 
-// isDecision reports whether a condition belongs to the approver.
-func isDecision(condition certificatesv1.CertificateSigningRequestCondition) bool {
-	return condition.Type == certificatesv1.CertificateApproved || condition.Type == certificatesv1.CertificateDenied
-}
-
-// conditions joins the decisions of one list with the other conditions of a second
-// list.
-func conditions(
-	decisions, others []certificatesv1.CertificateSigningRequestCondition,
-) []certificatesv1.CertificateSigningRequestCondition {
-	notDecision := func(c certificatesv1.CertificateSigningRequestCondition) bool { return !isDecision(c) }
-	return append(slices.DeleteFunc(slices.Clone(decisions), notDecision), slices.DeleteFunc(slices.Clone(others), isDecision)...)
-}
+// decisions are the types of conditions that only an approver can add and change.
+var decisions = []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved, certificatesv1.CertificateDenied}
 
 // approvalStrategy lets a write approve or deny a request.
 type approvalStrategy struct{ statusStrategy }
@@ -36,7 +27,6 @@ type approvalStrategy struct{ statusStrategy }
 func (s approvalStrategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.Object) {
 	s.statusStrategy.PrepareForUpdate(ctx, newObj, oldObj)
 	newStatus, oldStatus := requestStatus(newObj), requestStatus(oldObj)
-	newStatus.Conditions = conditions(newStatus.Conditions, oldStatus.Conditions)
 	newStatus.Certificate = oldStatus.Certificate
 	setTimes(newStatus.Conditions, oldStatus.Conditions)
 }
@@ -73,12 +63,44 @@ func (s approvalStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.S
 // decision.
 type signingStrategy struct{ statusStrategy }
 
-// PrepareForUpdate implements rest.RESTUpdateStrategy.
+// PrepareForUpdate implements rest.RESTUpdateStrategy. A decision that the client sends keeps its stored value, so that a
+// client with an older copy can write the status.
 func (s signingStrategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.Object) {
 	s.statusStrategy.PrepareForUpdate(ctx, newObj, oldObj)
 	newStatus, oldStatus := requestStatus(newObj), requestStatus(oldObj)
-	newStatus.Conditions = conditions(oldStatus.Conditions, newStatus.Conditions)
+	for _, decision := range decisions {
+		updated, old := indices(newStatus.Conditions, decision), indices(oldStatus.Conditions, decision)
+		if len(updated) != len(old) {
+			continue // ValidateUpdate refuses it
+		}
+		for i := range updated {
+			newStatus.Conditions[updated[i]] = oldStatus.Conditions[old[i]]
+		}
+	}
 	setTimes(newStatus.Conditions, oldStatus.Conditions)
+}
+
+// indices returns the places of the conditions of a type.
+func indices(conditions []certificatesv1.CertificateSigningRequestCondition, kind certificatesv1.RequestConditionType) []int {
+	var found []int
+	for i := range conditions {
+		if conditions[i].Type == kind {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// ValidateUpdate implements rest.RESTUpdateStrategy. It refuses to add a decision; the rules refuse to remove one.
+func (s signingStrategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	errs := s.statusStrategy.ValidateUpdate(ctx, newObj, oldObj)
+	for _, decision := range decisions {
+		if len(indices(requestStatus(newObj).Conditions, decision)) > len(indices(requestStatus(oldObj).Conditions, decision)) {
+			errs = append(errs, field.Forbidden(field.NewPath("status", "conditions"),
+				fmt.Sprintf("updates may not add a condition of type %q", decision)))
+		}
+	}
+	return errs
 }
 
 // GetResetFields implements rest.ResetFieldsStrategy.

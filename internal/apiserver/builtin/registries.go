@@ -3,6 +3,7 @@ package builtin
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -110,6 +111,9 @@ func (c Config) resources(base *kindREST, s strategy, stores map[schema.GroupRes
 		out["services/proxy"] = c.Kubelets.ServiceProxy()
 	case "jobs":
 		out[kind.Resource] = &jobREST{kindREST: base}
+	case "resourceclaims", "resourceclaimtemplates":
+		// Namespaces are the first kind of package native, so their store is open.
+		out[kind.Resource] = &deviceClaimREST{kindREST: base, namespaces: stores[corev1.Resource("namespaces")]}
 	case "priorityclasses":
 		out[kind.Resource] = &priorityClassREST{kindREST: base}
 	case "events":

@@ -76,13 +76,17 @@ func CheckFields(newObj, oldObj runtime.Object) field.ErrorList {
 }
 
 // content converts an object to maps. It leaves out metadata and status, for which there are
-// no rules. What can change in a Job depends on its status.
+// no rules. Exceptions of the rules for claims and Jobs read the status.
 func content(obj runtime.Object) (map[string]any, error) {
 	bare := reflect.New(reflect.TypeOf(obj).Elem())
 	bare.Elem().Set(reflect.ValueOf(obj).Elem())
-	_, isJob := obj.(*batchv1.Job)
-	for _, name := range []string{"ObjectMeta", "Status"} {
-		if value := bare.Elem().FieldByName(name); value.IsValid() && !(isJob && name == "Status") {
+	unused := []string{"ObjectMeta", "Status"}
+	switch obj.(type) {
+	case *batchv1.Job, *corev1.PersistentVolumeClaim:
+		unused = unused[:1]
+	}
+	for _, name := range unused {
+		if value := bare.Elem().FieldByName(name); value.IsValid() {
 			value.SetZero()
 		}
 	}

@@ -19,9 +19,16 @@ var (
 			return isEmpty(c.Old) || at(c.OldObject, "spec", "type") == "ExternalName" || at(c.NewObject, "spec", "type") == "ExternalName"
 		},
 	}
+	// A smaller request ends an expansion that failed. The volume itself does not shrink.
 	storageGrows = &immutability.Exception{
-		Name:   "the request grows",
-		Allows: func(c immutability.Change) bool { return grows(c.Old, c.New) },
+		Name: "the claim is bound, and the request grows or stays above the capacity",
+		Allows: func(c immutability.Change) bool {
+			return isBound(c) && (grows(c.Old, c.New) || grows(at(c.NewObject, "status", "capacity", "storage"), c.New))
+		},
+	}
+	whileBound = &immutability.Exception{
+		Name:   "the claim is bound",
+		Allows: isBound,
 	}
 	setOnce = &immutability.Exception{
 		Name:   "it was not set before",
@@ -62,6 +69,12 @@ var (
 		},
 	}
 )
+
+// isBound reports whether a claim has a volume. Manifests have no status; then it may have one.
+func isBound(c immutability.Change) bool {
+	phase := at(c.NewObject, "status", "phase")
+	return isEmpty(phase) || phase == "Bound"
+}
 
 func isEmpty(v any) bool { return v == nil || v == "" }
 

@@ -115,7 +115,7 @@ func claimRules() []immutability.Rule {
 		frozenField("spec.resources.requests.storage", storageGrows),
 		frozenField("spec.volumeName", setOnce),
 		frozenField("spec.storageClassName", setOnce),
-		mutableField("spec.volumeAttributesClassName"),
+		frozenField("spec.volumeAttributesClassName", whileBound),
 	}
 }
 

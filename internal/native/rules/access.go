@@ -10,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func accessRules() []rule {
@@ -24,6 +25,13 @@ func accessRules() []rule {
 			}
 		}),
 		require[rbacv1.AggregationRule]("clusterRoleSelectors", "at least one clusterRoleSelector required if aggregationRule is non-nil"),
+		onField[rbacv1.AggregationRule]("clusterRoleSelectors", func(r *report, selectors []metav1.LabelSelector) {
+			for i := range selectors {
+				if _, err := metav1.LabelSelectorAsSelector(&selectors[i]); err != nil {
+					r.invalid(selectors[i], "invalid label selector.", i)
+				}
+			}
+		}),
 
 		notRequired[rbacv1.RoleRef]("kind"),
 		onField[rbacv1.RoleRef]("apiGroup", func(r *report, group string) {
@@ -47,6 +55,7 @@ func accessRules() []rule {
 
 		require[certificatesv1.CertificateSigningRequestSpec]("usages", ""),
 		onField[certificatesv1.CertificateSigningRequestSpec]("signerName", signerName),
+		notRequired[certificatesv1.CertificateSigningRequestSpec]("request"),
 		onField[certificatesv1.CertificateSigningRequestSpec]("request", certificateRequest),
 		onField[certificatesv1.CertificateSigningRequestSpec]("expirationSeconds", func(r *report, n int32) {
 			if n < 600 {

@@ -72,11 +72,11 @@ func TestWebhooks(t *testing.T) {
 				webhooks[0].rules[0].resources: Invalid value: ["*/*","a"]: if '*/*' is present, must not specify other resources
 				webhooks[0].rules[0].scope: Unsupported value: "X": supported values: "*", "Cluster", "Namespaced"`},
 			"resources": {"webhooks/0/rules/0/resources = ['*', pods, '*/status', pods/status, '', pods/*, pods/log]", `
-				webhooks[0].rules[0].resources[4]: Required value
-				webhooks[0].rules[0].resources[1]: Invalid value: "pods": if '*' is present, must not specify other resources without subresources
 				webhooks[0].rules[0].resources[3]: Invalid value: "pods/status": if '*/status' is present, must not specify pods/status
-				webhooks[0].rules[0].resources[4]: Invalid value: "": if '*' is present, must not specify other resources without subresources
-				webhooks[0].rules[0].resources[6]: Invalid value: "pods/log": if 'pods/*' is present, must not specify pods/log`},
+				webhooks[0].rules[0].resources[4]: Required value
+				webhooks[0].rules[0].resources[6]: Invalid value: "pods/log": if 'pods/*' is present, must not specify pods/log
+				webhooks[0].rules[0].resources: Invalid value: ["*","pods","*/status","pods/status","","pods/*","pods/log"]: \
+					if '*' is present, must not specify other resources without subresources`},
 			"failure policy": {
 				"webhooks/0/failurePolicy = X",
 				`webhooks[0].failurePolicy: Unsupported value: "X": supported values: "Fail", "Ignore"`,
@@ -128,7 +128,8 @@ func TestPolicies(t *testing.T) {
 		},
 		"no validations": {
 			"spec/validations =\nspec/auditAnnotations =",
-			`spec.validations: Required value: validations or auditAnnotations must contain at least one item`,
+			"spec.validations: Required value: validations or auditAnnotations must contain at least one item\n" +
+				"spec.auditAnnotations: Required value: validations or auditAnnotations must contain at least one item",
 		},
 		"no expression": {"spec/validations/0/expression = ''", `spec.validations[0].expression: Required value: expression is not specified`},
 		"expression": {
@@ -147,7 +148,7 @@ func TestPolicies(t *testing.T) {
 		},
 		"message": {
 			`spec/validations/0/message = "a\nb"`,
-			`spec.validations[0].message: Invalid value: "a\nb": message must not contain line breaks`,
+			`spec.validations[0].message: Invalid value: "a\nb": must not contain line breaks`,
 		},
 		"message type": {
 			"spec/validations/0/messageExpression = '1'",
@@ -155,17 +156,18 @@ func TestPolicies(t *testing.T) {
 		},
 		"reason": {
 			"spec/validations/0/reason = X",
-			`spec.validations[0].reason: Unsupported value: "X": supported values: "Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized"`,
+			`spec.validations[0].reason: Unsupported value: "X": supported values: "Forbidden", "Invalid", "RequestEntityTooLarge"`,
 		},
 		"annotations": {"spec/auditAnnotations = [{key: a, valueExpression: '1'}, {key: a, valueExpression: \"'a'\"}, " +
 			"{key: '', valueExpression: \"'a'\"}]", `
-			spec.auditAnnotations[2].key: Required value
 			spec.auditAnnotations[0].valueExpression: Invalid value: "1": must evaluate to one of [string null_type] but got int
-			spec.auditAnnotations[1].key: Duplicate value: "a"`},
+			spec.auditAnnotations[1].key: Duplicate value: "a"
+			spec.auditAnnotations[2].key: Invalid value: "replicas/": name part must be non-empty
+			spec.auditAnnotations[2].key: Invalid value: "replicas/": ` + qualified},
 		"variables": {"spec/variables = [{name: replicas, expression: object.spec.replicas}, " +
-			"{name: twice, expression: variables.replicas * 2}, {name: twice, expression: '1'}, " +
+			"{name: twice, expression: variables.replicas * 2}, {name: if, expression: '1'}, " +
 			"{name: 1a, expression: '1'}, {name: '', expression: ''}, {name: b, expression: x}]", `
-			spec.variables[2].name: Duplicate value: "twice"
+			spec.variables[2].name: Invalid value: "if": must be a valid CEL identifier
 			spec.variables[3].name: Invalid value: "1a": must be a valid CEL identifier
 			spec.variables[4].name: Required value: name is not specified
 			spec.variables[4].expression: Required value: expression is not specified
@@ -186,7 +188,7 @@ func TestPolicies(t *testing.T) {
 	edits{
 		"no policy":  {"spec/policyName =", `spec.policyName: Required value`},
 		"policy":     {"spec/policyName = A", `spec.policyName: Invalid value: "A": ` + subdomain},
-		"no actions": {"spec/validationActions =", `spec.validationActions: Required value`},
+		"no actions": {"spec/validationActions =", `spec.validationActions: Required value: at least one validation action is required`},
 		"action": {
 			"spec/validationActions = [X]",
 			`spec.validationActions[0]: Unsupported value: "X": supported values: "Audit", "Deny", "Warn"`,
@@ -202,7 +204,11 @@ func TestPolicies(t *testing.T) {
 			"spec/paramRef = {parameterNotFoundAction: Deny}",
 			`spec.paramRef: Required value: one of name or selector must be specified`,
 		},
-		"name and selector": {"spec/paramRef/selector = {}", `spec.paramRef.name: Forbidden: name and selector are mutually exclusive`},
+		"name and selector": {
+			"spec/paramRef/selector = {}",
+			"spec.paramRef.name: Forbidden: name and selector are mutually exclusive\n" +
+				"spec.paramRef.selector: Forbidden: name and selector are mutually exclusive",
+		},
 		"not found": {
 			"spec/paramRef/parameterNotFoundAction = X",
 			`spec.paramRef.parameterNotFoundAction: Unsupported value: "X": supported values: "Allow", "Deny"`,
@@ -224,11 +230,11 @@ func TestPolicies(t *testing.T) {
 		},
 		"no expression": {
 			"spec/mutations = [{patchType: JSONPatch, jsonPatch: {}}]",
-			`spec.mutations[0].jsonPatch.expression: Required value: expression is not specified`,
+			`spec.mutations[0].jsonPatch.expression: Required value`,
 		},
 		"both": {
 			"spec/mutations/0/jsonPatch = {expression: '[]'}",
-			`spec.mutations[0]: Invalid value: "ApplyConfiguration": must specify only one of applyConfiguration and jsonPatch`,
+			`spec.mutations[0].jsonPatch: Invalid value: "{jsonPatch}": must not be specified when patchType is ApplyConfiguration`,
 		},
 		"patch type": {
 			"spec/mutations = [{patchType: JSONPatch, jsonPatch: {expression: '1'}}]",

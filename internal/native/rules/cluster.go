@@ -32,6 +32,7 @@ func clusterRules() []rule {
 			}
 		}),
 
+		oneOf[schedulingv1.PriorityClass]("preemptionPolicy"), // checked by priorityClass
 		onStruct(priorityClass),
 
 		onField[nodev1.RuntimeClass]("handler", dnsLabel),
@@ -73,17 +74,40 @@ func differentTolerations(r *report, tolerations []corev1.Toleration) {
 }
 
 // priorityClass reserves names with the prefix "system-" and values above one billion for the classes that Kubernetes
-// defines itself.
+// defines itself. An update cannot change the name and the value.
 func priorityClass(r *report, c *schedulingv1.PriorityClass) {
-	const highest = 1_000_000_000
-	system := map[string]int32{"system-cluster-critical": 2 * highest, "system-node-critical": 2*highest + 1000}
-	if strings.HasPrefix(c.Name, "system-") {
-		if value, ok := system[c.Name]; !ok || value != c.Value || c.GlobalDefault {
-			r.forbidden("priority class names with 'system-' prefix are reserved for system use only", "metadata", "name")
-		}
+	if !r.create {
 		return
 	}
-	if c.Value > highest {
+	const highest = 1_000_000_000
+	if strings.HasPrefix(c.Name, "system-") {
+		if problem := systemClassProblem(c, highest); problem != "" {
+			r.forbidden("priority class names with 'system-' prefix are reserved for system use only. error: "+problem, "metadata", "name")
+		}
+	} else if c.Value > highest {
 		r.forbidden(fmt.Sprintf("maximum allowed value of a user defined priority is %d", highest), "value")
 	}
+	if p := c.PreemptionPolicy; p != nil {
+		switch *p {
+		case "":
+			r.required("", "preemptionPolicy")
+		case corev1.PreemptLowerPriority, corev1.PreemptNever:
+		default:
+			r.unsupported(*p, []string{string(corev1.PreemptNever), string(corev1.PreemptLowerPriority)}, "preemptionPolicy")
+		}
+	}
+}
+
+// systemClassProblem says how a class differs from the class of Kubernetes with its name. It returns "" for no difference.
+func systemClassProblem(c *schedulingv1.PriorityClass, highest int32) string {
+	value, ok := map[string]int32{"system-cluster-critical": 2 * highest, "system-node-critical": 2*highest + 1000}[c.Name]
+	switch {
+	case !ok:
+		return c.Name + " is not a known system priority class"
+	case value != c.Value:
+		return fmt.Sprintf("value of %s PriorityClass must be %d", c.Name, value)
+	case c.GlobalDefault:
+		return fmt.Sprintf("globalDefault of %s PriorityClass must be false", c.Name)
+	}
+	return ""
 }

@@ -49,12 +49,14 @@ func TestCluster(t *testing.T) {
 			"value": {"value = 1000000001", `value: Forbidden: maximum allowed value of a user defined priority is 1000000000`},
 			"name": {
 				"metadata/name = system-mine",
-				`metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only`,
+				`metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. ` +
+					`error: system-mine is not a known system priority class`,
 			},
 			"preemption": {"preemptionPolicy = X", `preemptionPolicy: Unsupported value: "X": supported values: "Never", "PreemptLowerPriority"`},
 		},
 		"PriorityClass of the system": {
-			"other value": {"value = 1", `metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only`},
+			"other value": {"value = 1", `metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. \
+				error: value of system-node-critical PriorityClass must be 2000001000`},
 		},
 		"RuntimeClass": {
 			"handler":              {"handler =", `handler: Required value`},
@@ -117,6 +119,7 @@ func TestQuotas(t *testing.T) {
 			"spec/scopeSelector =\n" +
 			"spec/hard = {-a: 1, disk: 1, requests.storage: 1Gi, cpu: -1, pods: 500m, count/jobs.batch: 500m}", `
 			spec.hard[-a]: Invalid value: "-a": ` + qualified + `
+			spec.hard[-a]: Invalid value: "-a": must be a standard resource for quota
 			spec.hard[count/jobs.batch]: Invalid value: "500m": must be an integer
 			spec.hard[cpu]: Invalid value: "-1": must be greater than or equal to 0
 			spec.hard[disk]: Invalid value: "disk": must be a standard resource type or fully qualified
@@ -134,12 +137,12 @@ func TestQuotas(t *testing.T) {
 		"selector": {"spec/scopeSelector/matchExpressions = [{scopeName: X, operator: In, values: [a]}, " +
 			"{scopeName: PriorityClass, operator: In}, {scopeName: PriorityClass, operator: Exists, values: [a]}, " +
 			"{scopeName: PriorityClass, operator: X}]", `
-			spec.scopeSelector.matchExpressions[0].scopeName: Invalid value: "X": unsupported scope
-			spec.scopeSelector.matchExpressions[1].values: Required value: \
+			spec.scopeSelector.matchExpressions.scopeName: Invalid value: "X": unsupported scope
+			spec.scopeSelector.matchExpressions.values: Required value: \
 				must be at least one value when ` + "`operator`" + ` is 'In' or 'NotIn' for scope selector
-			spec.scopeSelector.matchExpressions[2].values: Invalid value: ["a"]: \
-				must be no value when ` + "`operator`" + ` is 'Exists' or 'DoesNotExist' for scope selector
-			spec.scopeSelector.matchExpressions[3].operator: Invalid value: "X": not a valid selector operator`},
+			spec.scopeSelector.matchExpressions.values: Invalid value: ["a"]: \
+				must be no value when ` + "`operator`" + ` is 'Exist' or 'DoesNotExist' for scope selector
+			spec.scopeSelector.matchExpressions.operator: Invalid value: "X": not a valid selector operator`},
 		"names that need no domain": {"spec/scopes =\n" +
 			"spec/scopeSelector =\n" +
 			"spec/hard = {hugepages-2Mi: 1, requests.hugepages-2Mi: 1, limits.ephemeral-storage: 1, services.nodeports: 1, " +
@@ -154,14 +157,15 @@ func TestQuotas(t *testing.T) {
 		"resources of a scope": {"spec/hard = {pods: 1, cpu: 1, secrets: 1, count/secrets: 1}\nspec/scopes = [BestEffort]", `
 			spec.scopes: Invalid value: ["BestEffort"]: unsupported scope applied to resource
 			spec.scopes: Invalid value: ["BestEffort"]: unsupported scope applied to resource
-			spec.scopeSelector.matchExpressions[0].scopeName: Invalid value: "PriorityClass": unsupported scope applied to resource`},
+			spec.scopeSelector.matchExpressions: Invalid value: {"matchExpressions":[{"scopeName":"PriorityClass","operator":"In",\
+				"values":["high"]}]}: unsupported scope applied to resource`},
 		"resources of claims": {"spec/hard = {persistentvolumeclaims: 1, requests.storage: 1, pods: 1}\n" +
 			"spec/scopes = [VolumeAttributesClass]\n" +
 			"spec/scopeSelector =", `
 			spec.scopes: Invalid value: ["VolumeAttributesClass"]: unsupported scope applied to resource`},
 		"selector without classes": {"spec/scopeSelector/matchExpressions = [{scopeName: Terminating, operator: DoesNotExist}]", `
-			spec.scopeSelector.matchExpressions[0].operator: Invalid value: "DoesNotExist": \
-				must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, \
+			spec.scopeSelector.matchExpressions.operator: Invalid value: "DoesNotExist": \
+				must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, \
 				ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity`},
 		"conflict in the selector": {"spec/scopes =\n" +
 			"spec/scopeSelector/matchExpressions = [{scopeName: Terminating, operator: Exists}, " +
@@ -175,7 +179,7 @@ func TestQuotas(t *testing.T) {
 			spec.limits[0].defaultRequest[cpu]: Invalid value: "3": default request value 3 is greater than max value 1
 			spec.limits[0].defaultRequest[cpu]: Invalid value: "3": default request value 3 is greater than default limit value 2
 			spec.limits[0].default[cpu]: Invalid value: "2": min value 4 is greater than default value 2
-			spec.limits[0].max[cpu]: Invalid value: "1": default value 2 is greater than max value 1`},
+			spec.limits[0].default[cpu]: Invalid value: "2": default value 2 is greater than max value 1`},
 		"ratio": {
 			"spec/limits/0/maxLimitRequestRatio/cpu = 500m",
 			`spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: "500m": ratio 500m is less than 1`,

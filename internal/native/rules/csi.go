@@ -20,6 +20,7 @@ func csiRules() []rule {
 		oneOf[storagev1.CSIDriverSpec]("fsGroupPolicy", "File", "None", "ReadWriteOnceWithFSType"),
 		onField[storagev1.CSIDriverSpec]("volumeLifecycleModes", lifecycleModes),
 		onField[storagev1.CSIDriverSpec]("tokenRequests", tokenRequests),
+		notRequired[storagev1.TokenRequest]("audience"),
 		onField[storagev1.CSIDriverSpec]("nodeAllocatableUpdatePeriodSeconds", func(r *report, n int64) {
 			if n < 10 {
 				r.invalid(n, "must be greater than or equal to 10 seconds")
@@ -45,7 +46,10 @@ func csiRules() []rule {
 		onField[storagev1.CSINodeSpec]("drivers", differentDrivers),
 		onStruct(unchangedDrivers),
 
-		onField[storagev1.CSIStorageCapacity]("storageClassName", dnsSubdomain),
+		notRequired[storagev1.CSIStorageCapacity]("storageClassName"),
+		onField[storagev1.CSIStorageCapacity]("storageClassName", func(r *report, s string) {
+			r.invalidAll(s, validation.IsDNS1123Subdomain(s))
+		}),
 		onStruct(func(r *report, c *storagev1.CSIStorageCapacity) {
 			if c.Capacity != nil {
 				r.under(func() { quantity(r, *c.Capacity) }, "capacity")
@@ -175,9 +179,8 @@ func inlineVolume(r *report, s *corev1.PersistentVolumeSpec) {
 	}
 	if s.CSI == nil {
 		r.required("has to be specified in the context of inline volumes", "csi")
-	} else {
-		r.under(func() { csiDriver(r, s.CSI.Driver) }, "csi", "driver")
 	}
+	volumeSource(r, s, volumeContext{})
 	if len(s.AccessModes) == 0 {
 		r.required("", "accessModes")
 	}

@@ -49,7 +49,7 @@ func TestDrivers(t *testing.T) {
 		},
 	}.run(t, "CSINode")
 	edits{
-		"no class": {"storageClassName =", `storageClassName: Required value`},
+		"no class": {"storageClassName =", `storageClassName: Invalid value: "": ` + subdomain},
 		"class":    {"storageClassName = A", `storageClassName: Invalid value: "A": ` + subdomain},
 		"capacity": {"capacity = -1", `capacity: Invalid value: "-1": ` + negative},
 		"topology": {
@@ -76,6 +76,7 @@ func TestAttachments(t *testing.T) {
 	edits{
 		"empty": {"spec/source/inlineVolumeSpec = {}", `
 			spec.source.inlineVolumeSpec.csi: Required value: has to be specified in the context of inline volumes
+			spec.source.inlineVolumeSpec: Required value: must specify a volume type
 			spec.source.inlineVolumeSpec.accessModes: Required value`},
 		"fields of other volumes": {
 			"spec/source/inlineVolumeSpec/capacity = {storage: 1Gi}\nspec/source/inlineVolumeSpec/storageClassName = a\n" +

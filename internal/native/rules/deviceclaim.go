@@ -1,11 +1,10 @@
 package rules
 
 import (
-	"context"
 	"slices"
+	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/api/operation"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -41,9 +40,19 @@ func requestNames(c *resourcev1.DeviceClaim) []string {
 
 func requestReferences(r *report, names, references []string) {
 	for i, reference := range references {
-		if !slices.Contains(names, reference) {
-			r.invalid(reference, "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'", i)
+		r.under(func() { requestReference(r, names, reference) }, i)
+	}
+}
+
+func requestReference(r *report, names []string, reference string) {
+	segments := strings.Split(reference, "/")
+	for _, segment := range segments {
+		if len(segments) <= 2 {
+			r.invalidAll(segment, validation.IsDNS1123Label(segment))
 		}
+	}
+	if !slices.Contains(names, reference) {
+		r.invalid(reference, "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'")
 	}
 }
 
@@ -56,20 +65,38 @@ func deviceRequest(r *report, d *resourcev1.DeviceRequest) {
 		r.invalid(nil, "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set")
 	case d.Exactly != nil:
 		r.under(func() {
+			requiredName(r, d.Exactly.DeviceClassName, validation.IsDNS1123Subdomain, "deviceClassName")
 			for i, selector := range d.Exactly.Selectors {
 				r.under(func() { deviceSelector(r, selector) }, "selectors", i)
 			}
 			deviceCount(r, d.Exactly.AllocationMode, d.Exactly.Count)
+			r.under(func() { deviceTolerations(r, d.Exactly.Tolerations) }, "tolerations")
 		}, "exactly")
+	default:
+		for i := range d.FirstAvailable {
+			r.under(func() { deviceAlternative(r, &d.FirstAvailable[i]) }, "firstAvailable", i)
+		}
 	}
-	for i, alternative := range d.FirstAvailable {
-		r.under(func() {
-			r.invalidAll(alternative.Name, validation.IsDNS1123Label(alternative.Name), "name")
-			for j, selector := range alternative.Selectors {
-				r.under(func() { deviceSelector(r, selector) }, "selectors", j)
-			}
-			deviceCount(r, alternative.AllocationMode, alternative.Count)
-		}, "firstAvailable", i)
+}
+
+func deviceAlternative(r *report, d *resourcev1.DeviceSubRequest) {
+	r.invalidAll(d.Name, validation.IsDNS1123Label(d.Name), "name")
+	for i, selector := range d.Selectors {
+		r.under(func() { deviceSelector(r, selector) }, "selectors", i)
+	}
+	deviceCount(r, d.AllocationMode, d.Count)
+	r.under(func() { deviceTolerations(r, d.Tolerations) }, "tolerations")
+}
+
+// deviceTolerations checks the values of tolerations. The generated functions check the other fields.
+func deviceTolerations(r *report, tolerations []resourcev1.DeviceToleration) {
+	for i, t := range tolerations {
+		switch {
+		case t.Operator == resourcev1.DeviceTolerationOpEqual:
+			r.invalidAll(t.Value, validation.IsValidLabelValue(t.Value), i, "value")
+		case t.Operator == resourcev1.DeviceTolerationOpExists && t.Value != "":
+			r.invalid(t.Value, "must be empty for operator `Exists`", i, "value")
+		}
 	}
 }
 
@@ -79,28 +106,5 @@ func deviceCount(r *report, mode resourcev1.DeviceAllocationMode, count int64) {
 		r.invalid(count, "must not be specified when allocationMode is 'All'", "count")
 	case mode == resourcev1.DeviceAllocationModeExactCount && count <= 0:
 		r.invalid(count, "must be greater than zero", "count")
-	}
-}
-
-// claimStatus checks the status of a claim: its users, and that the allocation does not change.
-func claimStatus(r *report, c *resourcev1.ResourceClaim) {
-	old, ok := r.old.(*resourcev1.ResourceClaim)
-	if !ok {
-		return
-	}
-	op := operation.Operation{Type: operation.Update, Options: generatedOptions}
-	r.add(resourcev1.Validate_ResourceClaimStatus(context.Background(), op, r.path("status"), &c.Status, &old.Status))
-	if len(c.Status.ReservedFor) == 0 {
-		return
-	}
-	if c.Status.Allocation == nil {
-		r.forbidden("may not be specified when `allocated` is not set", "status", "reservedFor")
-		return
-	}
-	added := slices.ContainsFunc(c.Status.ReservedFor, func(consumer resourcev1.ResourceClaimConsumerReference) bool {
-		return !slices.Contains(old.Status.ReservedFor, consumer)
-	})
-	if c.DeletionTimestamp != nil && added {
-		r.forbidden("new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set", "status", "reservedFor")
 	}
 }

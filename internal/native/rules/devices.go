@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/operation"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -34,11 +37,9 @@ func deviceRules() []rule {
 			}
 		}),
 		onStruct(func(r *report, t *resourcev1.ResourceClaimTemplate) {
-			if r.create {
-				generated(r, resourcev1.Validate_ResourceClaimTemplateSpec, &t.Spec, nil)
-				r.under(func() { labelSet(r, t.Spec.Labels) }, "spec", "metadata", "labels")
-				r.under(func() { deviceClaim(r, &t.Spec.Spec.Devices) }, "spec", "spec", "devices")
-			}
+			generated(r, resourcev1.Validate_ResourceClaimTemplateSpec, &t.Spec, nil)
+			r.under(func() { claimMetadata(r, &t.Spec.ObjectMeta) }, "spec", "metadata")
+			r.under(func() { deviceClaim(r, &t.Spec.Spec.Devices) }, "spec", "spec", "devices")
 		}),
 		onStruct(func(r *report, s *resourcev1.ResourceSlice) {
 			old, _ := r.old.(*resourcev1.ResourceSlice)
@@ -84,6 +85,21 @@ func deviceClass(r *report, s *resourcev1.DeviceClassSpec) {
 	}
 	for i, config := range s.Config {
 		r.under(func() { deviceConfiguration(r, config.DeviceConfiguration) }, "config", i)
+	}
+}
+
+// claimMetadata checks the metadata of the claims of a template: they have labels and annotations only.
+func claimMetadata(r *report, m *metav1.ObjectMeta) {
+	if len(m.Annotations) > 0 {
+		r.add(apivalidation.ValidateAnnotations(m.Annotations, r.path("annotations")))
+	}
+	r.under(func() { labelSet(r, m.Labels) }, "labels")
+	fields := reflect.ValueOf(m).Elem()
+	for i := range fields.NumField() {
+		name := jsonName(fields.Type().Field(i))
+		if name != "annotations" && name != "labels" && !fields.Field(i).IsZero() {
+			r.forbidden("cannot be set", name)
+		}
 	}
 }
 

@@ -3,6 +3,8 @@ package rules_test
 import "testing"
 
 func TestDevices(t *testing.T) {
+	const identifier = `a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric ` +
+		`characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')`
 	const reference = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 	edits{
 		"no expression": {
@@ -35,6 +37,10 @@ func TestDevices(t *testing.T) {
 			"spec/devices/requests/0/firstAvailable = [{name: a, deviceClassName: b}]",
 			"spec.devices.requests[0]: Invalid value: null: exactly one of `exactly` or `firstAvailable` is required, " +
 				"but multiple fields are set",
+		},
+		"no class": {
+			"spec/devices/requests/0/exactly/deviceClassName =",
+			`spec.devices.requests[0].exactly.deviceClassName: Required value`,
 		},
 		"count": {
 			"spec/devices/requests/0/exactly/count = -1",
@@ -69,6 +75,18 @@ func TestDevices(t *testing.T) {
 			"spec/allNodes = true",
 			"spec: Invalid value: \"{`nodeName`, `allNodes`}\": " + nodes + ", but multiple fields are set",
 		},
+		"attributes": {"spec/devices = [{name: a, attributes: {a-b: {string: c}, d: {version: e}, f.com/: {int: 1}}}]", `
+			spec.devices[0].attributes: Invalid value: "a-b": ` + identifier + `
+			spec.devices[0].attributes[d].version: Invalid value: "e": must be a string compatible with semver.org spec 2.0.0
+			spec.devices[0].attributes: Invalid value: "": the name must not be empty`},
+		"conditions": {
+			"spec/devices = [{name: a, bindingConditions: [b]}]",
+			`spec.devices[0].bindingFailureConditions: Invalid value: null: bindingFailureConditions are required to use bindingConditions`,
+		},
+		"selector": {
+			"spec/nodeName =\nspec/nodeSelector = {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: In}]}]}",
+			"spec.nodeSelector.nodeSelectorTerms[0].matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+		},
 		"same device": {
 			"spec/devices = [{name: a}, {name: a}]",
 			`spec.devices[1]: Duplicate value: "a"`,
@@ -82,7 +100,7 @@ func TestDevices(t *testing.T) {
 	edits{
 		"no key": {
 			"spec/taint/key =",
-			`spec.taint.key: Required value`,
+			"spec.taint.key: Invalid value: \"\": name part must be non-empty\nspec.taint.key: Invalid value: \"\": " + qualified,
 		},
 		"device": {
 			"spec/deviceSelector/device = A",

@@ -1,9 +1,7 @@
 package rules
 
 import (
-	"fmt"
-	"maps"
-	"slices"
+	"reflect"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,12 +12,12 @@ import (
 
 // resourceSlice checks the driver, the pool and the nodes of a slice.
 func resourceSlice(r *report, s *resourcev1.ResourceSliceSpec) {
-	if s.Driver == "" {
-		r.required("", "driver")
-	}
-	r.under(func() { csiDriver(r, s.Driver) }, "driver")
+	driverName(r, s.Driver, "driver")
 	r.under(func() { devicePool(r, s.Pool) }, "pool")
 	nodes := nodeSelection(r, s.NodeName, s.NodeSelector, s.AllNodes)
+	if s.NodeSelector != nil && len(s.NodeSelector.NodeSelectorTerms) != 1 {
+		r.invalid(s.NodeSelector.NodeSelectorTerms, "must have exactly one node selector term", "nodeSelector", "nodeSelectorTerms")
+	}
 	if s.PerDeviceNodeSelection != nil {
 		if *s.PerDeviceNodeSelection {
 			nodes = append(nodes, "`perDeviceNodeSelection`")
@@ -53,21 +51,34 @@ func resourceSlice(r *report, s *resourcev1.ResourceSliceSpec) {
 }
 
 func devicePool(r *report, p resourcev1.ResourcePool) {
-	switch {
-	case p.Name == "":
-		r.required("", "name")
-	case len(p.Name) > resourcev1.PoolNameMaxLength:
-		r.add(field.ErrorList{field.TooLong(r.path("name"), "", resourcev1.PoolNameMaxLength)})
-	default:
-		for segment := range strings.SplitSeq(p.Name, "/") {
-			r.invalidAll(segment, validation.IsDNS1123Subdomain(segment), "name")
-		}
-	}
+	poolName(r, p.Name, "name")
 	if p.ResourceSliceCount <= 0 {
 		r.invalid(p.ResourceSliceCount, "must be greater than zero", "resourceSliceCount")
 	}
 	if p.Generation < 0 {
 		r.invalid(p.Generation, "must be greater than or equal to zero", "generation")
+	}
+}
+
+func driverName(r *report, name string, rest ...any) {
+	if name == "" {
+		r.required("", rest...)
+		return
+	}
+	r.under(func() { csiDriver(r, name) }, rest...)
+}
+
+// poolName checks the name of a pool: subdomains with slashes between them.
+func poolName(r *report, name string, rest ...any) {
+	if name == "" {
+		r.required("", rest...)
+		return
+	}
+	if len(name) > resourcev1.PoolNameMaxLength {
+		r.add(field.ErrorList{field.TooLong(r.path(rest...), "", resourcev1.PoolNameMaxLength)})
+	}
+	for segment := range strings.SplitSeq(name, "/") {
+		r.invalidAll(segment, validation.IsDNS1123Subdomain(segment), rest...)
 	}
 }
 
@@ -84,9 +95,7 @@ func nodeSelection(r *report, name *string, selector *corev1.NodeSelector, all *
 	}
 	if selector != nil {
 		used = append(used, "`nodeSelector`")
-		if len(selector.NodeSelectorTerms) != 1 {
-			r.invalid(selector.NodeSelectorTerms, "must have exactly one node selector term", "nodeSelector", "nodeSelectorTerms")
-		}
+		r.walkBelow(reflect.ValueOf(selector), "nodeSelector")
 	}
 	if all != nil {
 		if *all {
@@ -96,46 +105,4 @@ func nodeSelection(r *report, name *string, selector *corev1.NodeSelector, all *
 		}
 	}
 	return used
-}
-
-func sliceDevice(r *report, d *resourcev1.Device, selectsNodes bool) {
-	r.invalidAll(d.Name, validation.IsDNS1123Label(d.Name), "name")
-	const most = resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice
-	if n := len(d.Attributes) + len(d.Capacity); n > most {
-		r.invalid(n, fmt.Sprintf("the total number of attributes and capacities must not exceed %d", most))
-	}
-	for _, name := range slices.Sorted(maps.Keys(d.Capacity)) {
-		if d.Capacity[name].RequestPolicy != nil && (d.AllowMultipleAllocations == nil || !*d.AllowMultipleAllocations) {
-			r.forbidden("allowMultipleAllocations must be true", "capacity", key(name), "requestPolicy")
-		}
-	}
-	if !selectsNodes {
-		if d.NodeName != nil || d.NodeSelector != nil || d.AllNodes != nil {
-			r.invalid(nil, "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true "+
-				"in the ResourceSlice spec")
-		}
-		return
-	}
-	if used := nodeSelection(r, d.NodeName, d.NodeSelector, d.AllNodes); len(used) != 1 {
-		r.required("exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true " +
-			"in the ResourceSlice spec")
-	}
-}
-
-func taintRule(r *report, s *resourcev1.DeviceTaintRuleSpec) {
-	if s.Taint.Key == "" {
-		r.required("", "taint", "key")
-	} else {
-		r.invalidAll(s.Taint.Key, validation.IsQualifiedName(s.Taint.Key), "taint", "key")
-	}
-	r.invalidAll(s.Taint.Value, validation.IsValidLabelValue(s.Taint.Value), "taint", "value")
-	if s.DeviceSelector == nil {
-		return
-	}
-	if driver := s.DeviceSelector.Driver; driver != nil {
-		r.under(func() { csiDriver(r, *driver) }, "deviceSelector", "driver")
-	}
-	if device := s.DeviceSelector.Device; device != nil {
-		r.invalidAll(*device, validation.IsDNS1123Label(*device), "deviceSelector", "device")
-	}
 }

@@ -7,6 +7,7 @@ import (
 
 	celgo "github.com/google/cel-go/cel"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission/plugin/cel"
@@ -49,18 +50,64 @@ func (c compilation) options() cel.OptionalVariableDeclarations {
 	return cel.OptionalVariableDeclarations{HasParams: c.params, HasAuthorizer: true}
 }
 
-// mode returns the CEL environment. New objects can use only the functions that all servers support; stored objects may
-// have been written by a newer server.
-func (r *report) mode() environment.Type {
-	if r.create {
-		return environment.NewExpressions
+// mode returns the CEL environment for an expression. New expressions can use only the functions that all servers support.
+// Those of the stored object may have been written by a newer server.
+func (r *report) mode(text string) environment.Type {
+	if !r.create && slices.Contains(storedExpressions(r.old), text) {
+		return environment.StoredExpressions
 	}
-	return environment.StoredExpressions
+	return environment.NewExpressions
+}
+
+// storedExpressions returns the expressions of a stored webhook configuration or policy.
+func storedExpressions(obj runtime.Object) []string {
+	var texts []string
+	conditions := func(list []admissionv1.MatchCondition) {
+		for _, m := range list {
+			texts = append(texts, m.Expression)
+		}
+	}
+	variables := func(list []admissionv1.Variable) {
+		for _, v := range list {
+			texts = append(texts, v.Expression)
+		}
+	}
+	switch o := obj.(type) {
+	case *admissionv1.ValidatingWebhookConfiguration:
+		for i := range o.Webhooks {
+			conditions(o.Webhooks[i].MatchConditions)
+		}
+	case *admissionv1.MutatingWebhookConfiguration:
+		for i := range o.Webhooks {
+			conditions(o.Webhooks[i].MatchConditions)
+		}
+	case *admissionv1.ValidatingAdmissionPolicy:
+		conditions(o.Spec.MatchConditions)
+		variables(o.Spec.Variables)
+		for _, v := range o.Spec.Validations {
+			texts = append(texts, v.Expression, v.MessageExpression)
+		}
+		for _, a := range o.Spec.AuditAnnotations {
+			texts = append(texts, a.ValueExpression)
+		}
+	case *admissionv1.MutatingAdmissionPolicy:
+		conditions(o.Spec.MatchConditions)
+		variables(o.Spec.Variables)
+		for _, m := range o.Spec.Mutations {
+			if m.ApplyConfiguration != nil {
+				texts = append(texts, m.ApplyConfiguration.Expression)
+			}
+			if m.JSONPatch != nil {
+				texts = append(texts, m.JSONPatch.Expression)
+			}
+		}
+	}
+	return texts
 }
 
 // compiles compiles an expression and adds an error if that fails. rest is the path of the expression.
 func (r *report) compiles(c compilation, e cel.ExpressionAccessor, rest ...any) {
-	r.compiled(c.CompileCELExpression(e, c.options(), r.mode()), rest...)
+	r.compiled(c.CompileCELExpression(e, c.options(), r.mode(e.GetExpression())), rest...)
 }
 
 // compiled adds an error if the compilation failed.

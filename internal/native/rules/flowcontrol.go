@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -32,8 +33,12 @@ func flowRules() []rule {
 				r.invalid(n, fmt.Sprintf("must not be greater than %v", flowcontrolv1.FlowSchemaMaxMatchingPrecedence))
 			}
 		}),
-		oneOf[flowcontrolv1.FlowDistinguisherMethod]("type",
-			string(flowcontrolv1.FlowDistinguisherMethodByNamespaceType), string(flowcontrolv1.FlowDistinguisherMethodByUserType)),
+		notRequired[flowcontrolv1.FlowDistinguisherMethod]("type"),
+		onField[flowcontrolv1.FlowDistinguisherMethod]("type", func(r *report, t flowcontrolv1.FlowDistinguisherMethodType) {
+			if t != flowcontrolv1.FlowDistinguisherMethodByNamespaceType && t != flowcontrolv1.FlowDistinguisherMethodByUserType {
+				r.unsupported(t, []string{"ByNamespace", "ByUser"})
+			}
+		}),
 		require[flowcontrolv1.PriorityLevelConfigurationReference]("name", "must reference a priority level"),
 		onField[flowcontrolv1.PriorityLevelConfigurationReference]("name", dnsSubdomain),
 		require[flowcontrolv1.PolicyRulesWithSubjects]("subjects", "subjects must contain at least one value"),
@@ -44,6 +49,9 @@ func flowRules() []rule {
 		}),
 
 		notRequired[flowcontrolv1.Subject]("kind"),
+		skip[flowcontrolv1.Subject]("serviceAccount"), // checked by flowSubject
+		skip[flowcontrolv1.Subject]("user"),
+		skip[flowcontrolv1.Subject]("group"),
 		onStruct(flowSubject),
 		onField[flowcontrolv1.ServiceAccountSubject]("name", func(r *report, name string) {
 			if name != flowcontrolv1.NameAll {
@@ -67,7 +75,10 @@ func flowRules() []rule {
 		require[flowcontrolv1.NonResourcePolicyRule]("nonResourceURLs", "nonResourceURLs must contain at least one value"),
 		onField[flowcontrolv1.NonResourcePolicyRule]("nonResourceURLs", flowURLs),
 
+		oneOf[flowcontrolv1.PriorityLevelConfigurationSpec]("type"),
 		notRequired[flowcontrolv1.PriorityLevelConfigurationSpec]("type"),
+		skip[flowcontrolv1.PriorityLevelConfigurationSpec]("limited"), // checked by priorityLevel
+		skip[flowcontrolv1.PriorityLevelConfigurationSpec]("exempt"),
 		onStruct(priorityLevel),
 		notRequired[flowcontrolv1.LimitedPriorityLevelConfiguration]("nominalConcurrencyShares"),
 		onField[flowcontrolv1.LimitedPriorityLevelConfiguration]("nominalConcurrencyShares", shares),
@@ -80,6 +91,7 @@ func flowRules() []rule {
 		onField[flowcontrolv1.ExemptPriorityLevelConfiguration]("nominalConcurrencyShares", shares),
 		onField[flowcontrolv1.ExemptPriorityLevelConfiguration]("lendablePercent", percent),
 		notRequired[flowcontrolv1.LimitResponse]("type"),
+		skip[flowcontrolv1.LimitResponse]("queuing"), // checked by limitResponse
 		onStruct(limitResponse),
 		onStruct(queuing),
 	}
@@ -102,11 +114,11 @@ func flowSubject(r *report, s *flowcontrolv1.Subject) {
 	fields := []struct {
 		kind  flowcontrolv1.SubjectKind
 		name  string
-		isSet bool
+		value reflect.Value
 	}{
-		{flowcontrolv1.SubjectKindServiceAccount, "serviceAccount", s.ServiceAccount != nil},
-		{flowcontrolv1.SubjectKindUser, "user", s.User != nil},
-		{flowcontrolv1.SubjectKindGroup, "group", s.Group != nil},
+		{flowcontrolv1.SubjectKindServiceAccount, "serviceAccount", reflect.ValueOf(s.ServiceAccount)},
+		{flowcontrolv1.SubjectKindUser, "user", reflect.ValueOf(s.User)},
+		{flowcontrolv1.SubjectKindGroup, "group", reflect.ValueOf(s.Group)},
 	}
 	known := false
 	for _, f := range fields {
@@ -118,9 +130,11 @@ func flowSubject(r *report, s *flowcontrolv1.Subject) {
 	}
 	for _, f := range fields {
 		switch {
-		case f.kind == s.Kind && !f.isSet:
+		case f.kind == s.Kind && f.value.IsNil():
 			r.required(fmt.Sprintf("%s is required when subject kind is '%s'", f.name, f.kind), f.name)
-		case f.kind != s.Kind && f.isSet:
+		case f.kind == s.Kind:
+			r.walkBelow(f.value, f.name)
+		case !f.value.IsNil():
 			r.forbidden(fmt.Sprintf("%s is forbidden when subject kind is not '%s'", f.name, f.kind), f.name)
 		}
 	}
@@ -185,6 +199,7 @@ func priorityLevel(r *report, l *flowcontrolv1.PriorityLevelConfiguration) {
 		if l.Spec.Limited != nil {
 			r.forbidden("must be nil if the type is not Limited", "spec", "limited")
 		}
+		r.walkBelow(reflect.ValueOf(l.Spec.Exempt), "spec", "exempt")
 	case flowcontrolv1.PriorityLevelEnablementLimited:
 		if l.Spec.Exempt != nil {
 			r.forbidden("must be nil if the type is Limited", "spec", "exempt")
@@ -192,6 +207,9 @@ func priorityLevel(r *report, l *flowcontrolv1.PriorityLevelConfiguration) {
 		if l.Spec.Limited == nil {
 			r.required("must not be empty when type is Limited", "spec", "limited")
 		}
+		r.walkBelow(reflect.ValueOf(l.Spec.Limited), "spec", "limited")
+	case "":
+		r.required("", "spec", "type")
 	default:
 		r.unsupported(l.Spec.Type, []string{"Exempt", "Limited"}, "spec", "type")
 	}
@@ -232,6 +250,9 @@ func limitResponse(r *report, l *flowcontrolv1.LimitResponse) {
 		if l.Queuing == nil {
 			r.required("must not be empty if limited.limitResponse.type is Limited", "queuing")
 		}
+		r.walkBelow(reflect.ValueOf(l.Queuing), "queuing")
+	case "":
+		r.required("", "type")
 	default:
 		r.unsupported(l.Type, []string{"Queue", "Reject"}, "type")
 	}

@@ -20,6 +20,7 @@ func limitRangeRules() []rule {
 				}
 			}
 		}),
+		notRequired[corev1.LimitRangeItem]("type"),
 		onField[corev1.LimitRangeItem]("type", limitName),
 		onStruct(limitRange),
 	}
@@ -28,7 +29,7 @@ func limitRangeRules() []rule {
 // limitName checks the type of a limit. It has to be a type of Kubernetes or have a domain prefix.
 func limitName(r *report, name corev1.LimitType) {
 	switch name {
-	case "", corev1.LimitTypePod, corev1.LimitTypeContainer, corev1.LimitTypePersistentVolumeClaim:
+	case corev1.LimitTypePod, corev1.LimitTypeContainer, corev1.LimitTypePersistentVolumeClaim:
 		return
 	}
 	if messages := validation.IsQualifiedName(string(name)); len(messages) > 0 {
@@ -44,11 +45,7 @@ func limitResource(r *report, l *corev1.LimitRangeItem, name corev1.ResourceName
 		containerResource(r, name)
 		return
 	}
-	if messages := validation.IsQualifiedName(string(name)); len(messages) > 0 {
-		r.invalidAll(string(name), messages)
-	} else if !strings.Contains(string(name), "/") && name != corev1.ResourceStorage && !standardQuotaResource(name) {
-		r.invalid(string(name), "must be a standard resource type or fully qualified")
-	}
+	resourceName(r, name)
 }
 
 // limitOrder lists pairs of fields of a limit. The quantity in lower must not be greater than the
@@ -59,15 +56,15 @@ var limitOrder = []struct{ lower, upper, at, detail string }{
 	{"defaultRequest", "max", "defaultRequest", "default request value %s is greater than max value %s"},
 	{"defaultRequest", "default", "defaultRequest", "default request value %s is greater than default limit value %s"},
 	{"min", "default", "default", "min value %s is greater than default value %s"},
-	{"default", "max", "max", "default value %s is greater than max value %s"},
+	{"default", "max", "default", "default value %s is greater than max value %s"},
 }
 
 func limitRange(r *report, l *corev1.LimitRangeItem) {
 	limitType(r, l)
 	names := map[corev1.ResourceName]bool{}
-	lists := map[string]corev1.ResourceList{
-		"max": l.Max, "min": l.Min, "default": l.Default, "defaultRequest": l.DefaultRequest,
-		"maxLimitRequestRatio": l.MaxLimitRequestRatio,
+	lists := map[string]corev1.ResourceList{"max": l.Max, "min": l.Min, "maxLimitRequestRatio": l.MaxLimitRequestRatio}
+	if l.Type != corev1.LimitTypePod { // a pod has no defaults
+		lists["default"], lists["defaultRequest"] = l.Default, l.DefaultRequest
 	}
 	for _, field := range sortedKeys(lists) {
 		for _, name := range sortedNames(lists[field]) {

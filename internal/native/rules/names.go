@@ -26,9 +26,9 @@ func nameRule(obj runtime.Object) apivalidation.ValidateNameFunc {
 		return addressName
 	case *certificatesv1.ClusterTrustBundle:
 		return trustBundleName(obj.Spec.SignerName)
-	case *apiregistrationv1.APIService:
+	case *apiregistrationv1.APIService, *certificatesv1.CertificateSigningRequest:
 		return anyName
-	case *corev1.Event, *certificatesv1.CertificateSigningRequest, *policyv1.PodDisruptionBudget,
+	case *corev1.Event, *policyv1.PodDisruptionBudget,
 		*rbacv1.Role, *rbacv1.RoleBinding, *rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding:
 		return pathSegment
 	default:
@@ -36,7 +36,8 @@ func nameRule(obj runtime.Object) apivalidation.ValidateNameFunc {
 	}
 }
 
-// anyName accepts every name. The rules of an APIService compare its name with its spec.
+// anyName accepts every name. The rules of an APIService compare its name with its spec. Kubernetes does not check the name of
+// a CertificateSigningRequest.
 func anyName(string, bool) []string { return nil }
 
 // pathSegment accepts any name that can be one segment of a URL path.

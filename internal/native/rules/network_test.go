@@ -172,7 +172,8 @@ func TestAccess(t *testing.T) {
 		},
 		"selector": {
 			"aggregationRule/clusterRoleSelectors/0/matchLabels = {a: '-'}",
-			`aggregationRule.clusterRoleSelectors[0].matchLabels: Invalid value: "-": ` + labelValue,
+			"aggregationRule.clusterRoleSelectors[0]: Invalid value: {\"matchLabels\":{\"a\":\"-\"}}: invalid label selector.\n" +
+				`aggregationRule.clusterRoleSelectors[0].matchLabels: Invalid value: "-": ` + labelValue,
 		},
 	}.run(t, "ClusterRole")
 	edits{

@@ -22,45 +22,32 @@ func policyRules() []rule {
 		onField[admissionv1.ValidatingAdmissionPolicySpec]("matchConstraints", matchConstraints),
 		onStruct(validatingPolicy),
 		notRequired[admissionv1.Validation]("expression"),
-		oneOf[admissionv1.Validation]("reason", "Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized"),
+		oneOf[admissionv1.Validation]("reason", "Forbidden", "Invalid", "RequestEntityTooLarge"),
 		onField[admissionv1.Validation]("message", func(r *report, s string) {
-			if strings.ContainsAny(s, "\r\n") {
-				r.invalid(s, "message must not contain line breaks")
+			switch trimmed := strings.TrimSpace(s); {
+			case s != "" && trimmed == "":
+				r.invalid(s, mayNotBeBlank)
+			case strings.ContainsAny(trimmed, "\r\n"):
+				r.invalid(s, "must not contain line breaks")
 			}
 		}),
 		notRequired[admissionv1.Variable]("name"),
 		notRequired[admissionv1.Variable]("expression"),
+		notRequired[admissionv1.AuditAnnotation]("key"),
+		notRequired[admissionv1.AuditAnnotation]("valueExpression"),
 
 		require[admissionv1.MutatingAdmissionPolicySpec]("matchConstraints", ""),
 		onField[admissionv1.MutatingAdmissionPolicySpec]("matchConstraints", matchConstraints),
 		require[admissionv1.MutatingAdmissionPolicySpec]("mutations", "mutations must contain at least one item"),
+		require[admissionv1.MutatingAdmissionPolicySpec]("reinvocationPolicy", ""),
 		onStruct(mutatingPolicy),
 
 		require[admissionv1.ParamKind]("apiVersion", ""),
-		onField[admissionv1.ParamKind]("apiVersion", func(r *report, s string) {
-			if _, err := schema.ParseGroupVersion(s); err != nil {
-				r.invalid(s, err.Error())
-			}
-		}),
+		onField[admissionv1.ParamKind]("apiVersion", paramVersion),
 		require[admissionv1.ParamKind]("kind", ""),
 		onField[admissionv1.ParamKind]("kind", func(r *report, s string) {
 			if messages := validation.IsDNS1035Label(strings.ToLower(s)); s != "" && len(messages) > 0 {
 				r.invalid(s, "may have mixed case, but should otherwise match: "+strings.Join(messages, ","))
-			}
-		}),
-
-		onField[admissionv1.ValidatingAdmissionPolicyBindingSpec]("policyName", dnsSubdomain),
-		onField[admissionv1.ValidatingAdmissionPolicyBindingSpec]("validationActions", validationActions),
-		require[admissionv1.MutatingAdmissionPolicyBindingSpec]("policyName", ""),
-		onField[admissionv1.MutatingAdmissionPolicyBindingSpec]("policyName", dnsSubdomain),
-		require[admissionv1.ParamRef]("parameterNotFoundAction", ""),
-		oneOf[admissionv1.ParamRef]("parameterNotFoundAction", "Allow", "Deny"),
-		onStruct(func(r *report, p *admissionv1.ParamRef) {
-			switch {
-			case p.Name != "" && p.Selector != nil:
-				r.forbidden("name and selector are mutually exclusive", "name")
-			case p.Name == "" && p.Selector == nil:
-				r.required("one of name or selector must be specified")
 			}
 		}),
 	}
@@ -72,125 +59,181 @@ func matchConstraints(r *report, m admissionv1.MatchResources) {
 	}
 }
 
-func validationActions(r *report, actions []admissionv1.ValidationAction) {
-	for i, a := range actions {
-		if slices.Contains(actions[:i], a) {
-			r.duplicate(string(a), i)
-		}
+// paramVersion checks the group and the version of the parameters of a policy.
+func paramVersion(r *report, s string) {
+	if s == "" {
+		return
 	}
-	if slices.Contains(actions, admissionv1.Deny) && slices.Contains(actions, admissionv1.Warn) {
-		r.invalid(actions, "must not contain both Deny and Warn "+
-			"(repeating the same validation failure information in the API response and headers serves no purpose)")
+	version, err := schema.ParseGroupVersion(s)
+	if err != nil {
+		r.invalid(s, err.Error())
+		return
+	}
+	if messages := validation.IsDNS1123Subdomain(version.Group); version.Group != "" && len(messages) > 0 {
+		r.invalid(version.Group, strings.Join(messages, ","))
+	}
+	if version.Version == "" {
+		r.invalid(s, "version must be specified")
+	} else if messages := validation.IsDNS1035Label(version.Version); len(messages) > 0 {
+		r.invalid(version.Version, strings.Join(messages, ","))
 	}
 }
 
-// policyCompiler returns a compiler for one policy. Its environment contains the variables of the policy, so it cannot be
-// shared. Creating it takes milliseconds.
+// policyCompiler returns a compiler for the expressions of one policy. If the policy has variables, the environment of the
+// compiler contains them, so it cannot be shared. Creating it takes milliseconds.
 func policyCompiler(r *report, params *admissionv1.ParamKind, variables []admissionv1.Variable) (compilation, bool) {
+	c := compilation{Compiler: webhookCompiler().Compiler, params: params != nil}
+	if len(variables) == 0 {
+		return c, true
+	}
 	composite, err := cel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	if err != nil {
 		r.add(field.ErrorList{field.InternalError(r.path("variables"), err)})
 		return compilation{}, false
 	}
-	c := compilation{Compiler: composite, params: params != nil}
+	c.Compiler = composite
 	for i, v := range variables {
-		variable(r, variables[:i], v, i)
-		if strings.TrimSpace(v.Expression) == "" || !identifier.MatchString(v.Name) {
+		switch {
+		case strings.TrimSpace(v.Name) == "":
+			r.required("name is not specified", "variables", i, "name")
+		case !identifier.MatchString(v.Name) || slices.Contains(reservedWords, v.Name):
+			r.invalid(v.Name, "must be a valid CEL identifier", "variables", i, "name")
+		}
+		if strings.TrimSpace(v.Expression) == "" {
+			r.required("expression is not specified", "variables", i, "expression")
 			continue
 		}
 		e := &expression{name: v.Name, text: v.Expression, types: []*celgo.Type{celgo.AnyType, celgo.DynType}}
-		r.compiled(composite.CompileAndStoreVariable(e, c.options(), r.mode()), "variables", i, "expression")
+		r.compiled(composite.CompileAndStoreVariable(e, c.options(), r.mode(v.Expression)), "variables", i, "expression")
 	}
 	return c, true
 }
 
+// mayNotBeBlank is the message for a text that consists of spaces.
+const mayNotBeBlank = "must be non-empty if specified"
+
 var identifier = regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
 
-func variable(r *report, before []admissionv1.Variable, v admissionv1.Variable, i int) {
-	switch {
-	case strings.TrimSpace(v.Name) == "":
-		r.required("name is not specified", "variables", i, "name")
-	case !identifier.MatchString(v.Name):
-		r.invalid(v.Name, "must be a valid CEL identifier", "variables", i, "name")
-	case slices.ContainsFunc(before, func(o admissionv1.Variable) bool { return o.Name == v.Name }):
-		r.duplicate(v.Name, "variables", i, "name")
-	}
-	if strings.TrimSpace(v.Expression) == "" {
-		r.required("expression is not specified", "variables", i, "expression")
-	}
+// reservedWords are the words of CEL that cannot be identifiers.
+var reservedWords = strings.Fields(`true false null in as break const continue else for function if import let loop package
+	namespace return var void while`)
+
+func validatingPolicy(r *report, p *admissionv1.ValidatingAdmissionPolicy) {
+	r.under(func() { validatingPolicySpec(r, p.Name, &p.Spec) }, "spec")
 }
 
-func validatingPolicy(r *report, s *admissionv1.ValidatingAdmissionPolicySpec) {
-	if len(s.Validations)+len(s.AuditAnnotations) == 0 {
-		r.required("validations or auditAnnotations must contain at least one item", "validations")
-	}
-	if len(s.Variables)+len(s.MatchConditions)+len(s.Validations)+len(s.AuditAnnotations) == 0 {
-		return
-	}
+func validatingPolicySpec(r *report, name string, s *admissionv1.ValidatingAdmissionPolicySpec) {
+	matchConditions(r, compilation{Compiler: webhookCompiler().Compiler, params: s.ParamKind != nil}, s.MatchConditions)
 	c, ok := policyCompiler(r, s.ParamKind, s.Variables)
 	if !ok {
 		return
 	}
-	matchConditions(r, c, s.MatchConditions)
-	text := []*celgo.Type{celgo.StringType}
+	if len(s.Validations)+len(s.AuditAnnotations) == 0 {
+		for _, field := range []string{"validations", "auditAnnotations"} {
+			r.required("validations or auditAnnotations must contain at least one item", field)
+		}
+	}
 	for i, v := range s.Validations {
 		if strings.TrimSpace(v.Expression) == "" {
 			r.required("expression is not specified", "validations", i, "expression")
 		} else {
 			r.compiles(c, condition(v.Expression), "validations", i, "expression")
 		}
-		if strings.TrimSpace(v.MessageExpression) != "" {
-			r.compiles(c, &expression{text: v.MessageExpression, types: text}, "validations", i, "messageExpression")
+		switch {
+		case v.MessageExpression == "":
+		case strings.TrimSpace(v.MessageExpression) == "":
+			r.invalid(v.MessageExpression, mayNotBeBlank, "validations", i, "messageExpression")
+		default:
+			r.compiles(c, &expression{text: v.MessageExpression, types: []*celgo.Type{celgo.StringType}}, "validations", i, "messageExpression")
 		}
 	}
+	const most = 20
+	if len(s.AuditAnnotations) > most {
+		r.invalid(s.AuditAnnotations, fmt.Sprintf("must not have more than %d auditAnnotations", most), "auditAnnotations")
+	}
 	for i, a := range s.AuditAnnotations {
-		if a.Key != "" && slices.ContainsFunc(s.AuditAnnotations[:i], func(o admissionv1.AuditAnnotation) bool { return o.Key == a.Key }) {
+		r.under(func() { auditAnnotation(r, c, name, a) }, "auditAnnotations", i)
+		if slices.ContainsFunc(s.AuditAnnotations[:i], func(o admissionv1.AuditAnnotation) bool { return o.Key == a.Key }) {
 			r.duplicate(a.Key, "auditAnnotations", i, "key")
-		}
-		if strings.TrimSpace(a.ValueExpression) != "" {
-			e := &expression{text: a.ValueExpression, types: []*celgo.Type{celgo.StringType, celgo.NullType}}
-			r.compiles(c, e, "auditAnnotations", i, "valueExpression")
 		}
 	}
 }
 
-func mutatingPolicy(r *report, s *admissionv1.MutatingAdmissionPolicySpec) {
-	if len(s.Variables)+len(s.MatchConditions)+len(s.Mutations) == 0 {
-		return
+// auditAnnotation checks an annotation of audit events. Its full key begins with the name of the policy.
+func auditAnnotation(r *report, c compilation, policy string, a admissionv1.AuditAnnotation) {
+	const longest = 5 << 10
+	if policy == "" {
+		r.invalid(a.Key, "requires metadata.name be non-empty", "key")
+	} else {
+		r.invalidAll(policy+"/"+a.Key, validation.IsQualifiedName(policy+"/"+a.Key), "key")
 	}
+	switch text := strings.TrimSpace(a.ValueExpression); {
+	case text == "":
+		r.required("valueExpression is not specified", "valueExpression")
+	case len(text) > longest:
+		r.required(fmt.Sprintf("must not exceed %d bytes in length", longest), "valueExpression")
+	default:
+		r.compiles(c, &expression{text: text, types: []*celgo.Type{celgo.StringType, celgo.NullType}}, "valueExpression")
+	}
+}
+
+func mutatingPolicy(r *report, s *admissionv1.MutatingAdmissionPolicySpec) {
+	if s.MatchConstraints != nil {
+		r.under(func() { mutatedOperations(r, s.MatchConstraints) }, "matchConstraints")
+	}
+	matchConditions(r, compilation{Compiler: webhookCompiler().Compiler, params: s.ParamKind != nil}, s.MatchConditions)
 	c, ok := policyCompiler(r, s.ParamKind, s.Variables)
 	if !ok {
 		return
 	}
-	matchConditions(r, c, s.MatchConditions)
+	for i := range s.Mutations {
+		r.under(func() { mutation(r, c, &s.Mutations[i]) }, "mutations", i)
+	}
+}
+
+// mutatedOperations rejects DELETE. As in Kubernetes, the path of an error has no index.
+func mutatedOperations(r *report, m *admissionv1.MatchResources) {
+	mutated := []string{"*", "CONNECT", "CREATE", "UPDATE"}
+	for _, rule := range m.ResourceRules {
+		for _, operation := range rule.Operations {
+			if !slices.Contains(mutated, string(operation)) {
+				r.unsupported(operation, mutated, "resourceRules", "operations")
+			}
+		}
+	}
+}
+
+// mutation checks that a mutation has the field of its patch type, with a valid expression, and not that of the other type.
+func mutation(r *report, c compilation, m *admissionv1.Mutation) {
+	patches := []struct {
+		kind       admissionv1.PatchType
+		field      string
+		expression cel.ExpressionAccessor // nil if the field is not set
+	}{
+		{kind: admissionv1.PatchTypeApplyConfiguration, field: "applyConfiguration"}, {kind: admissionv1.PatchTypeJSONPatch, field: "jsonPatch"},
+	}
+	if m.ApplyConfiguration != nil {
+		patches[0].expression = &patch.ApplyConfigurationCondition{Expression: strings.TrimSpace(m.ApplyConfiguration.Expression)}
+	}
+	if m.JSONPatch != nil {
+		patches[1].expression = &patch.JSONPatchCondition{Expression: strings.TrimSpace(m.JSONPatch.Expression)}
+	}
+	if m.PatchType != patches[0].kind && m.PatchType != patches[1].kind {
+		return // another check rejects the type
+	}
 	options := c.options()
 	options.HasPatchTypes = true
-	for i, m := range s.Mutations {
-		name, e := "", cel.ExpressionAccessor(nil)
-		switch m.PatchType {
-		case admissionv1.PatchTypeApplyConfiguration:
-			name = "applyConfiguration"
-			if m.ApplyConfiguration != nil {
-				e = &patch.ApplyConfigurationCondition{Expression: m.ApplyConfiguration.Expression}
-			}
-		case admissionv1.PatchTypeJSONPatch:
-			name = "jsonPatch"
-			if m.JSONPatch != nil {
-				e = &patch.JSONPatchCondition{Expression: m.JSONPatch.Expression}
-			}
-		default:
-			continue // another check rejects the type
-		}
+	for _, p := range patches {
 		switch {
-		case e == nil:
-			r.required(fmt.Sprintf("must be specified when patchType is %s", m.PatchType), "mutations", i, name)
-		case strings.TrimSpace(e.GetExpression()) == "":
-			r.required("expression is not specified", "mutations", i, name, "expression")
+		case p.kind != m.PatchType && p.expression != nil:
+			r.invalid("{"+p.field+"}", fmt.Sprintf("must not be specified when patchType is %s", m.PatchType), p.field)
+		case p.kind != m.PatchType:
+		case p.expression == nil:
+			r.required(fmt.Sprintf("must be specified when patchType is %s", m.PatchType), p.field)
+		case p.expression.GetExpression() == "":
+			r.required("", p.field, "expression")
 		default:
-			r.compiled(c.CompileCELExpression(e, options, r.mode()), "mutations", i, name, "expression")
-		}
-		if m.ApplyConfiguration != nil && m.JSONPatch != nil {
-			r.invalid(m.PatchType, "must specify only one of applyConfiguration and jsonPatch", "mutations", i)
+			r.compiled(c.CompileCELExpression(p.expression, options, r.mode(p.expression.GetExpression())), p.field, "expression")
 		}
 	}
 }

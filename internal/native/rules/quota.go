@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 func quotaRules() []rule {
@@ -13,9 +12,7 @@ func quotaRules() []rule {
 		onField[corev1.ResourceQuotaSpec]("hard", quotaList),
 		oneOf[corev1.ResourceQuotaSpec]("scopes"),
 		onField[corev1.ResourceQuotaSpec]("scopes", quotaScopes),
-		oneOf[corev1.ScopedResourceSelectorRequirement]("scopeName"),
-		oneOf[corev1.ScopedResourceSelectorRequirement]("operator"),
-		onStruct(scopeRequirement),
+		skip[corev1.ResourceQuotaSpec]("scopeSelector"), // checked by scopesFitResources
 		onStruct(scopesFitResources),
 	}
 }
@@ -23,35 +20,25 @@ func quotaRules() []rule {
 // quotaList checks the limits of a quota, or its usage in the status.
 func quotaList(r *report, list corev1.ResourceList) {
 	for _, name := range sortedNames(list) {
-		r.under(func() { quotaResource(r, name); quantity(r, list[name]) }, key(name))
-		if isObjectCount(name) && !isInteger(list[name]) {
-			r.invalid(list[name], "must be an integer", key(name))
-		}
+		r.under(func() { quotaResource(r, name); resourceQuantity(r, name, list[name]) }, key(name))
 	}
 }
 
 // quotaResource checks that a quota can limit this resource. It has to be a resource of Kubernetes or have a domain prefix.
 func quotaResource(r *report, name corev1.ResourceName) {
-	s := string(name)
-	if messages := validation.IsQualifiedName(s); len(messages) > 0 {
-		r.invalidAll(s, messages)
-		return
-	}
-	if strings.Contains(s, "/") {
-		return
-	}
-	if !standardResource(name) {
-		r.invalid(s, "must be a standard resource type or fully qualified")
-	}
-	if !standardQuotaResource(name) {
-		r.invalid(s, "must be a standard resource for quota")
+	resourceName(r, name)
+	if !strings.Contains(string(name), "/") && !standardQuotaResource(name) {
+		r.invalid(string(name), "must be a standard resource for quota")
 	}
 }
 
 // standardQuotaResource reports whether a resource needs no domain prefix. Quotas can limit the requests of huge pages, but
 // not their limits.
 func standardQuotaResource(name corev1.ResourceName) bool {
-	if name == corev1.ResourceRequestsStorage || isObjectCount(name) {
+	if strings.Contains(string(name), "/") {
+		return false
+	}
+	if name == corev1.ResourceRequestsStorage || isCounted(name) {
 		return true
 	}
 	if limited, ok := strings.CutPrefix(string(name), "limits."); ok {
@@ -112,40 +99,42 @@ func scopeCovers(scope corev1.ResourceQuotaScope, name corev1.ResourceName) bool
 }
 
 func scopesFitResources(r *report, q *corev1.ResourceQuotaSpec) {
-	var selected []corev1.ScopedResourceSelectorRequirement
-	if q.ScopeSelector != nil {
-		selected = q.ScopeSelector.MatchExpressions
+	for _, scope := range q.Scopes {
+		r.under(func() { scopeFits(r, q.Hard, scope, q.Scopes) }, "scopes")
 	}
-	for _, name := range sortedNames(q.Hard) {
-		if strings.Contains(string(name), "/") || !standardQuotaResource(name) {
-			continue
-		}
-		for _, scope := range q.Scopes {
-			if !scopeCovers(scope, name) {
-				r.invalid(q.Scopes, "unsupported scope applied to resource", "scopes")
-			}
-		}
-		for i, requirement := range selected {
-			if !scopeCovers(requirement.ScopeName, name) {
-				r.invalid(requirement.ScopeName, "unsupported scope applied to resource", "scopeSelector", "matchExpressions", i, "scopeName")
-			}
-		}
+	if q.ScopeSelector == nil {
+		return
 	}
-	var scopes []corev1.ResourceQuotaScope
-	for _, requirement := range selected {
-		scopes = append(scopes, requirement.ScopeName)
-	}
-	r.under(func() { conflictingScopes(r, scopes) }, "scopeSelector", "matchExpressions")
+	r.under(func() {
+		var scopes []corev1.ResourceQuotaScope
+		for _, requirement := range q.ScopeSelector.MatchExpressions {
+			scopeFits(r, q.Hard, requirement.ScopeName, q.ScopeSelector)
+			scopeRequirement(r, requirement)
+			scopes = append(scopes, requirement.ScopeName)
+		}
+		conflictingScopes(r, scopes)
+	}, "scopeSelector", "matchExpressions")
 }
 
-func scopeRequirement(r *report, q *corev1.ScopedResourceSelectorRequirement) {
-	if q.ScopeName != "" && !slices.Contains(knownScopes, q.ScopeName) {
+// scopeFits checks that a quota limits only resources that the scope has. value is the field with the scope.
+func scopeFits(r *report, hard corev1.ResourceList, scope corev1.ResourceQuotaScope, value any) {
+	for _, name := range sortedNames(hard) {
+		if standardQuotaResource(name) && !scopeCovers(scope, name) {
+			r.invalid(value, "unsupported scope applied to resource")
+		}
+	}
+}
+
+// scopeRequirement checks one expression of a scope selector. As in Kubernetes, the path of an error has no index.
+func scopeRequirement(r *report, q corev1.ScopedResourceSelectorRequirement) {
+	known := slices.Contains(knownScopes, q.ScopeName)
+	if !known {
 		r.invalid(q.ScopeName, "unsupported scope", "scopeName")
 	}
 	// Only scopes for classes accept values, the names of classes.
 	classes := q.ScopeName == corev1.ResourceQuotaScopePriorityClass || q.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass
-	if slices.Contains(knownScopes, q.ScopeName) && !classes && q.Operator != corev1.ScopeSelectorOpExists {
-		r.invalid(q.Operator, "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "+
+	if known && !classes && q.Operator != corev1.ScopeSelectorOpExists {
+		r.invalid(q.Operator, "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "+
 			"ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity", "operator")
 	}
 	switch q.Operator {
@@ -155,22 +144,9 @@ func scopeRequirement(r *report, q *corev1.ScopedResourceSelectorRequirement) {
 		}
 	case corev1.ScopeSelectorOpExists, corev1.ScopeSelectorOpDoesNotExist:
 		if len(q.Values) > 0 {
-			r.invalid(q.Values, "must be no value when `operator` is 'Exists' or 'DoesNotExist' for scope selector", "values")
+			r.invalid(q.Values, "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector", "values")
 		}
-	case "":
 	default:
 		r.invalid(q.Operator, "not a valid selector operator", "operator")
-	}
-}
-
-// isObjectCount reports whether a resource is a number of objects.
-func isObjectCount(name corev1.ResourceName) bool {
-	switch name {
-	case corev1.ResourcePods, corev1.ResourceServices, corev1.ResourceReplicationControllers, corev1.ResourceQuotas,
-		corev1.ResourceSecrets, corev1.ResourceConfigMaps, corev1.ResourcePersistentVolumeClaims,
-		corev1.ResourceServicesNodePorts, corev1.ResourceServicesLoadBalancers:
-		return true
-	default:
-		return strings.HasPrefix(string(name), "count/")
 	}
 }

@@ -19,6 +19,7 @@ import (
 type report struct {
 	at     []any // the path of the current value
 	errs   field.ErrorList
+	rules  *compiler // has the checks that the object is walked with
 	create bool
 	old    runtime.Object  // the object that an update replaces; nil on create
 	oldPod *corev1.PodSpec // the spec of the pod, or of the pod template, in old

@@ -19,9 +19,14 @@ var finalConditions = []certificatesv1.RequestConditionType{
 // requestStatus checks the status of a CertificateSigningRequest. It cannot be both approved and denied, its final
 // conditions cannot be removed, and its certificate can be set once.
 func requestStatus(r *report, csr *certificatesv1.CertificateSigningRequest) {
-	requestConditions(r, csr.Status.Conditions)
+	old, ok := r.old.(*certificatesv1.CertificateSigningRequest)
+	var before requestFaults
+	if ok {
+		before = faultsOf(old.Status.Conditions)
+	}
+	requestConditions(r, csr.Status.Conditions, before)
 	certificate := csr.Status.Certificate
-	if old, ok := r.old.(*certificatesv1.CertificateSigningRequest); ok {
+	if ok {
 		for _, kind := range finalConditions {
 			if countConditions(old, kind) > countConditions(csr, kind) {
 				r.forbidden(fmt.Sprintf("updates may not remove a condition of type %q", kind), "status", "conditions")
@@ -32,6 +37,8 @@ func requestStatus(r *report, csr *certificatesv1.CertificateSigningRequest) {
 		}
 		if len(old.Status.Certificate) > 0 {
 			r.forbidden("updates may not modify existing certificate content", "status", "certificate")
+		}
+		if certificateProblem(old.Status.Certificate) != "" {
 			return
 		}
 	}
@@ -40,10 +47,25 @@ func requestStatus(r *report, csr *certificatesv1.CertificateSigningRequest) {
 	}
 }
 
-func requestConditions(r *report, conditions []certificatesv1.CertificateSigningRequestCondition) {
+// requestFaults are faults in the conditions of a stored request. An update may keep them.
+type requestFaults struct{ untyped, repeated, contradicting bool }
+
+func faultsOf(conditions []certificatesv1.CertificateSigningRequestCondition) requestFaults {
+	var faults requestFaults
+	seen := map[certificatesv1.RequestConditionType]bool{}
+	for _, condition := range conditions {
+		faults.untyped = faults.untyped || condition.Type == ""
+		faults.repeated = faults.repeated || seen[condition.Type]
+		seen[condition.Type] = true
+	}
+	faults.contradicting = seen[certificatesv1.CertificateApproved] && seen[certificatesv1.CertificateDenied]
+	return faults
+}
+
+func requestConditions(r *report, conditions []certificatesv1.CertificateSigningRequestCondition, before requestFaults) {
 	seen := map[certificatesv1.RequestConditionType]bool{}
 	for i, condition := range conditions {
-		if condition.Type == "" {
+		if condition.Type == "" && !before.untyped {
 			r.required("", "status", "conditions", i, "type")
 		}
 		allowed := []string{string(corev1.ConditionFalse), string(corev1.ConditionTrue), string(corev1.ConditionUnknown)}
@@ -56,13 +78,13 @@ func requestConditions(r *report, conditions []certificatesv1.CertificateSigning
 		case !slices.Contains(allowed, string(condition.Status)):
 			r.unsupported(condition.Status, allowed, "status", "conditions", i, "status")
 		}
-		if seen[condition.Type] {
+		if seen[condition.Type] && !before.repeated {
 			r.duplicate(condition.Type, "status", "conditions", i, "type")
 		}
 		seen[condition.Type] = true
 		decided := condition.Type == certificatesv1.CertificateApproved || condition.Type == certificatesv1.CertificateDenied
-		if decided && seen[certificatesv1.CertificateApproved] && seen[certificatesv1.CertificateDenied] {
-			r.invalid(condition.Type, "Approved and Denied conditions are mutually exclusive", "status", "conditions", i, "type")
+		if decided && seen[certificatesv1.CertificateApproved] && seen[certificatesv1.CertificateDenied] && !before.contradicting {
+			r.invalid(condition.Type, "Approved and Denied conditions are mutually exclusive", "status", "conditions")
 		}
 	}
 }

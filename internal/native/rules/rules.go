@@ -7,9 +7,10 @@ func kindRules() [][]rule {
 		podRules(), containerRules(), envRules(), probeRules(),
 		resourceRules(), volumeRules(), schedulingRules(), securityRules(),
 		podUseRules(), workloadRules(), jobRules(),
-		serviceRules(), endpointRules(), configRules(), storageRules(), csiRules(), addressRules(),
+		serviceRules(), endpointRules(), configRules(), claimRules(), persistentVolumeRules(), persistentSourceRules(), storageRules(),
+		csiRules(), addressRules(),
 		clusterRules(), nodeRules(), eventRules(), quotaRules(), limitRangeRules(), autoscalingRules(), disruptionRules(),
-		networkRules(), accessRules(), webhookRules(), policyRules(), flowRules(), trustRules(), deviceRules(),
+		networkRules(), accessRules(), webhookRules(), policyRules(), policyBindingRules(), flowRules(), trustRules(), deviceRules(),
 		apiServiceRules(),
 	}
 }

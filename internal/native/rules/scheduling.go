@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -156,8 +157,16 @@ func nodeRequirement(r *report, q *corev1.NodeSelectorRequirement) {
 // nodeSelectorValues checks that the values of a required node selector can be values of labels. Preferred terms may have
 // others. An update may keep them.
 func nodeSelectorValues(r *report, s *corev1.NodeSelector) {
-	if !r.create && (r.oldPod == nil || hasWrongNodeValues(r.oldPod)) {
-		return
+	switch old := r.old.(type) {
+	case nil, *resourcev1.ResourceSlice, *resourcev1.ResourceClaim:
+	case *corev1.PersistentVolume:
+		if !hasLabelValues(old.Spec.NodeAffinity) {
+			return
+		}
+	default:
+		if r.oldPod == nil || hasWrongNodeValues(r.oldPod) {
+			return
+		}
 	}
 	for i := range s.NodeSelectorTerms {
 		for j, q := range s.NodeSelectorTerms[i].MatchExpressions {
@@ -176,6 +185,16 @@ func hasWrongNodeValues(s *corev1.PodSpec) bool {
 	old := &report{create: true}
 	nodeSelectorValues(old, s.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
 	return len(old.errs) > 0
+}
+
+// hasLabelValues reports whether all values of a node affinity can be values of labels.
+func hasLabelValues(affinity *corev1.VolumeNodeAffinity) bool {
+	if affinity == nil || affinity.Required == nil {
+		return true
+	}
+	r := &report{create: true}
+	nodeSelectorValues(r, affinity.Required)
+	return len(r.errs) == 0
 }
 
 // nodeField checks a requirement for a field of a node. The only supported field is metadata.name.

@@ -9,6 +9,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -79,6 +80,7 @@ func statusRules() []rule {
 
 			onStruct(attachmentStatus),
 			onStruct(claimStatus),
+			onStruct(volumeClaimStatus),
 			onStruct(apiServiceStatus),
 			onStruct(podStatus),
 			onStruct(requestStatus),
@@ -86,6 +88,12 @@ func statusRules() []rule {
 			onStruct(ingressStatus),
 			onField[policyv1.PodDisruptionBudgetStatus]("conditions", conditions),
 			onField[admissionv1.ValidatingAdmissionPolicyStatus]("conditions", conditions),
+			onStruct(expressionWarning),
+			onField[flowcontrolv1.FlowSchemaStatus]("conditions", typedConditions(func(c flowcontrolv1.FlowSchemaCondition) string {
+				return string(c.Type)
+			})),
+			onField[flowcontrolv1.PriorityLevelConfigurationStatus]("conditions",
+				typedConditions(func(c flowcontrolv1.PriorityLevelConfigurationCondition) string { return string(c.Type) })),
 			onField[resourcev1.DeviceTaintRuleStatus]("conditions", conditions),
 			onField[resourcev1.AllocatedDeviceStatus]("conditions", conditions),
 		},
@@ -118,6 +126,21 @@ func atMost(r *report, limit int32, name string, counts ...replicaCount) {
 	for _, p := range counts {
 		if p.count > limit {
 			r.invalid(p.count, "cannot be greater than "+name, p.field)
+		}
+	}
+}
+
+// typedConditions returns a check that conditions have different types.
+func typedConditions[C any](typeOf func(C) string) func(*report, []C) {
+	return func(r *report, list []C) {
+		for i, c := range list {
+			name := typeOf(c)
+			if slices.ContainsFunc(list[:i], func(o C) bool { return typeOf(o) == name }) {
+				r.duplicate(name, i, "type")
+			}
+			if name == "" {
+				r.required("", i, "type")
+			}
 		}
 	}
 }

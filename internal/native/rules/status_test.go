@@ -107,12 +107,12 @@ func TestStatus(t *testing.T) {
 			"CertificateSigningRequest", "", "status = {conditions: [{type: Approved, status: 'False'}, " +
 				"{type: Denied, status: 'True'}, {status: Maybe}, {type: Denied}]}", `
 			status.conditions[0].status: Unsupported value: "False": supported values: "True"
-			status.conditions[1].type: Invalid value: "Denied": Approved and Denied conditions are mutually exclusive
+			status.conditions: Invalid value: "Denied": Approved and Denied conditions are mutually exclusive
 			status.conditions[2].type: Required value
 			status.conditions[2].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"
 			status.conditions[3].status: Required value
 			status.conditions[3].type: Duplicate value: "Denied"
-			status.conditions[3].type: Invalid value: "Denied": Approved and Denied conditions are mutually exclusive`,
+			status.conditions: Invalid value: "Denied": Approved and Denied conditions are mutually exclusive`,
 		},
 		"request approved after its denial": {
 			"CertificateSigningRequest",

@@ -14,25 +14,29 @@ func TestStorage(t *testing.T) {
 			"spec/accessModes = [ReadWriteOnce, ReadWriteOncePod]",
 			`spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes`,
 		},
-		"no size": {"spec/resources =", `spec.resources[storage]: Required value`},
-		"size":    {"spec/resources/requests/storage = 0", `spec.resources[storage]: Invalid value: "0": must be greater than zero`},
-		"above limit": {
-			"spec/resources/requests/storage = 11Gi",
-			`spec.resources.requests: Invalid value: "11Gi": must be less than or equal to storage limit of 10Gi`,
-		},
-		"class":      {"spec/storageClassName = A", `spec.storageClassName: Invalid value: "A": ` + subdomain},
-		"mode":       {"spec/volumeMode = X", `spec.volumeMode: Unsupported value: "X": supported values: "Block", "Filesystem"`},
-		"mode empty": {"spec/volumeMode = ''", `spec.volumeMode: Unsupported value: "": supported values: "Block", "Filesystem"`},
+		"no size":     {"spec/resources =", `spec.resources[storage]: Required value`},
+		"size":        {"spec/resources/requests/storage = 0", `spec.resources[storage]: Invalid value: "0": must be greater than zero`},
+		"above limit": {"spec/resources/requests/storage = 11Gi", ""},
+		"class":       {"spec/storageClassName = A", `spec.storageClassName: Invalid value: "A": ` + subdomain},
+		"mode":        {"spec/volumeMode = X", `spec.volumeMode: Unsupported value: "X": supported values: "Block", "Filesystem"`},
+		"mode empty":  {"spec/volumeMode = ''", `spec.volumeMode: Unsupported value: "": supported values: "Block", "Filesystem"`},
 		"source": {
 			"spec/dataSource = {kind: Pod, name: a}\nspec/dataSourceRef = {kind: PersistentVolumeClaim, name: a}",
-			`spec.dataSource: Invalid value: "Pod": must be 'PersistentVolumeClaim' when referencing the default apiGroup`,
+			"spec.dataSource: Invalid value: \"Pod\": must be 'PersistentVolumeClaim' when referencing the default apiGroup\n" +
+				`spec: Invalid value: "spec.dataSource": must match dataSourceRef`,
+		},
+		"source in another namespace": {
+			"spec/dataSourceRef = {kind: PersistentVolumeClaim, name: a, namespace: A}",
+			`spec.dataSourceRef.namespace: Invalid value: "A": ` + label + "\n" +
+				`spec: Invalid value: "spec.dataSource": may not be specified when dataSourceRef.namespace is specified`,
 		},
 		"source reference": {"spec/dataSourceRef = {kind: Pod, name: ''}", `
 			spec.dataSourceRef.name: Required value
-			spec.dataSourceRef: Invalid value: "Pod": must be 'PersistentVolumeClaim' when referencing the default apiGroup`},
+			spec.dataSourceRef: Invalid value: "Pod": must be 'PersistentVolumeClaim' when referencing the default apiGroup
+			spec: Invalid value: "spec.dataSource": must match dataSourceRef`},
 	}.run(t, "PersistentVolumeClaim")
 	edits{
-		"no capacity":      {"spec/capacity =", `spec.capacity: Required value`},
+		"no capacity":      {"spec/capacity =", "spec.capacity: Required value\nspec.capacity: Unsupported value: null: supported values: \"storage\""},
 		"other capacity":   {"spec/capacity = {cpu: 1}", `spec.capacity: Unsupported value: {"cpu":"1"}: supported values: "storage"`},
 		"capacity":         {"spec/capacity/storage = 0", `spec.capacity[storage]: Invalid value: "0": must be greater than zero`},
 		"no access modes":  {"spec/accessModes =", `spec.accessModes: Required value`},

@@ -114,6 +114,15 @@ func skip[T any](name string) rule {
 	return fieldRule[T](name, func(f *fieldRules) { f.skip = true })
 }
 
+// skipFields turns off the schema checks of all fields of a struct, and all checks below them.
+func skipFields[T any]() []rule {
+	var rules []rule
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		rules = append(rules, skip[T](jsonName(f)))
+	}
+	return rules
+}
+
 // fieldRule returns a rule for a field by its JSON name.
 func fieldRule[T any](name string, apply func(*fieldRules)) rule {
 	t := reflect.TypeFor[T]()

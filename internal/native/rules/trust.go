@@ -26,6 +26,10 @@ func trustRules() []rule {
 		onStruct(func(r *report, b *certificatesv1.ClusterTrustBundle) {
 			// An unchanged bundle is not parsed again: the libraries of a later version may accept less.
 			old, ok := r.old.(*certificatesv1.ClusterTrustBundle)
+			if ok {
+				// The name depends on the signer, which another check does not let change.
+				r.invalidAll(b.Name, trustBundleName(b.Spec.SignerName)(b.Name, false), "metadata", "name")
+			}
 			if !ok || old.Spec.TrustBundle != b.Spec.TrustBundle {
 				r.under(func() { trustAnchors(r, b.Spec.TrustBundle) }, "spec", "trustBundle")
 			}

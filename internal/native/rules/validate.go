@@ -27,8 +27,8 @@ func Validate(obj runtime.Object) field.ErrorList {
 	if !ok {
 		return nil
 	}
-	r := &report{create: true}
-	r.walk(writeRules().rootNode(v.Type()), v)
+	r := &report{rules: writeRules(), create: true}
+	r.walk(r.rules.rootNode(v.Type()), v)
 	if set, ok := obj.(*appsv1.StatefulSet); ok {
 		r.claimSpecs(set)
 	}
@@ -49,7 +49,7 @@ func metadataLast(obj runtime.Object) bool {
 
 // claimSpecs checks the claims of a new StatefulSet. They cannot change later.
 func (r *report) claimSpecs(set *appsv1.StatefulSet) {
-	node := writeRules().lockedNode(reflect.TypeFor[corev1.PersistentVolumeClaimSpec]())
+	node := r.rules.lockedNode(reflect.TypeFor[corev1.PersistentVolumeClaimSpec]())
 	for i := range set.Spec.VolumeClaimTemplates {
 		spec := reflect.ValueOf(&set.Spec.VolumeClaimTemplates[i].Spec).Elem()
 		r.under(func() { r.walk(node, spec) }, "spec", "volumeClaimTemplates", i, "spec")
@@ -63,9 +63,9 @@ func ValidateUpdate(newObj, oldObj runtime.Object) field.ErrorList {
 	if !ok {
 		return nil
 	}
-	r := &report{old: oldObj, oldPod: native.PodSpecOf(oldObj)}
+	r := &report{rules: writeRules(), old: oldObj, oldPod: native.PodSpecOf(oldObj)}
 	r.add(validateMetaUpdate(newObj, oldObj))
-	r.walk(writeRules().rootNode(v.Type()), v)
+	r.walk(r.rules.rootNode(v.Type()), v)
 	return r.errs
 }
 
@@ -76,9 +76,9 @@ func ValidateStatus(newObj, oldObj runtime.Object) field.ErrorList {
 	if !ok {
 		return nil
 	}
-	r := &report{old: oldObj}
+	r := &report{rules: statusWriteRules(), old: oldObj}
 	r.add(validateMetaUpdate(newObj, oldObj))
-	r.walk(statusWriteRules().rootNode(v.Type()), v)
+	r.walk(r.rules.rootNode(v.Type()), v)
 	return r.errs
 }
 

@@ -74,6 +74,14 @@ func (r *report) walkField(m *fieldNode, v reflect.Value) {
 	r.walk(m.child, v)
 }
 
+// walkBelow runs the checks of a value that the walk skips. v is a pointer; a nil pointer has no checks. rest is the path of
+// the value.
+func (r *report) walkBelow(v reflect.Value, rest ...any) {
+	if !v.IsNil() {
+		r.under(func() { r.walk(r.rules.lockedNode(v.Type()), v.Elem()) }, rest...)
+	}
+}
+
 func missing(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.String, reflect.Slice, reflect.Map:

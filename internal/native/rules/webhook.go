@@ -125,23 +125,29 @@ func wildcardAlone(noun string) func(*report, []string) {
 	}
 }
 
-// ruleResources rejects a resource that another entry with a wildcard already covers.
+// ruleResources rejects a resource after an entry with a wildcard that covers it.
 func ruleResources(r *report, resources []string) {
-	eachItem(notEmptyString)(r, resources)
-	all := slices.Contains(resources, "*/*")
-	if all && len(resources) > 1 {
-		r.invalid(resources, "if '*/*' is present, must not specify other resources")
-		return
-	}
+	bare := false // the last entry without a subresource is no wildcard
 	for i, s := range resources {
-		resource, sub, slashed := strings.Cut(s, "/")
-		switch {
-		case !slashed && s != "*" && slices.Contains(resources, "*"):
-			r.invalid(s, "if '*' is present, must not specify other resources without subresources", i)
-		case slashed && sub != "*" && resource != "*" && slices.Contains(resources, "*/"+sub):
-			r.invalid(s, fmt.Sprintf("if '*/%s' is present, must not specify %s", sub, s), i)
-		case slashed && sub != "*" && resource != "*" && slices.Contains(resources, resource+"/*"):
-			r.invalid(s, fmt.Sprintf("if '%s/*' is present, must not specify %s", resource, s), i)
+		if s == "" {
+			r.required("", i)
+			continue
 		}
+		resource, sub, slashed := strings.Cut(s, "/")
+		if !slashed {
+			bare = s != "*"
+			continue
+		}
+		for _, wildcard := range []string{resource + "/*", "*/" + sub} {
+			if slices.Contains(resources[:i], wildcard) {
+				r.invalid(s, fmt.Sprintf("if '%s' is present, must not specify %s", wildcard, s), i)
+			}
+		}
+	}
+	if len(resources) > 1 && slices.Contains(resources, "*/*") {
+		r.invalid(resources, "if '*/*' is present, must not specify other resources")
+	}
+	if bare && slices.Contains(resources, "*") {
+		r.invalid(resources, "if '*' is present, must not specify other resources without subresources")
 	}
 }

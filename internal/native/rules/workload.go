@@ -1,10 +1,14 @@
 package rules
 
 import (
+	"encoding/json"
+	"fmt"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -90,10 +94,27 @@ func workloadRules() []rule {
 			if c.Revision < 0 {
 				r.invalid(c.Revision, notNegative, "revision")
 			}
-			if c.Data.Raw == nil && c.Data.Object == nil {
-				r.required("data is mandatory", "data")
+			if r.create { // package frozen refuses every change
+				revisionData(r, c.Data)
 			}
 		}),
+	}
+}
+
+// revisionData checks that a revision contains a JSON object.
+func revisionData(r *report, data runtime.RawExtension) {
+	if data.Object != nil {
+		return
+	}
+	var value any
+	err := json.Unmarshal(data.Raw, &value)
+	switch _, isObject := value.(map[string]any); {
+	case data.Raw == nil, err == nil && value == nil:
+		r.required("data is mandatory", "data")
+	case err != nil:
+		r.invalid("<value omitted>", fmt.Sprintf("error parsing data: %v", err), "data")
+	case !isObject:
+		r.required("data must be a valid JSON object", "data")
 	}
 }
 
