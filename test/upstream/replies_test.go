@@ -66,17 +66,23 @@ func causesOf(r reply) []cause {
 		field, _ := item["field"].(string)
 		reason, _ := item["reason"].(string)
 		text, _ := item["message"].(string)
-		causes = append(causes, cause{Field: field, Type: reason, Detail: withoutValue(text)})
+		causes = append(causes, cause{Field: field, Type: reason, Detail: string(uid.ReplaceAll([]byte(withoutValue(reason, text)), []byte("uid")))})
 	}
 	return causes
 }
 
+// noValue are the reasons of causes whose text has no value.
+var noValue = []string{"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "FieldValueTooMany", "InternalError"}
+
 // withoutValue returns the text of a cause without its kind and without the refused value: Kubernetes prints values of types that
 // only it has.
-func withoutValue(text string) string {
+func withoutValue(reason, text string) string {
 	_, text, found := strings.Cut(text, ": ")
 	if !found {
 		return ""
+	}
+	if slices.Contains(noValue, reason) {
+		return text
 	}
 	rest := text
 	switch {
@@ -109,14 +115,20 @@ func message(r reply) string {
 // serverSets are the fields of metadata that the server sets to values of its own.
 var serverSets = []string{"uid", "creationTimestamp", "resourceVersion", "managedFields", "deletionTimestamp"}
 
-// content returns an object without what each server sets to values of its own.
-func content(object manifest) json.RawMessage {
+// withoutServerSet returns a copy of an object without these fields.
+func withoutServerSet(object manifest) manifest {
 	object = clone(object)
 	if meta, ok := object["metadata"].(map[string]any); ok {
 		for _, field := range serverSets {
 			delete(meta, field)
 		}
 	}
+	return object
+}
+
+// content returns an object without what each server sets to values of its own.
+func content(object manifest) json.RawMessage {
+	object = withoutServerSet(object)
 	if object["kind"] == "Service" {
 		hideAllocated(object)
 	}

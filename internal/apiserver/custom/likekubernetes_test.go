@@ -136,10 +136,10 @@ func TestFinalizerWarnings(t *testing.T) {
 	t.Parallel()
 	const group = "finalizers.example.com"
 	define(t, group, `{type: object}`)
-	body := `{"apiVersion":"` + group + `/v1","kind":"Thing","metadata":{"name":"o","finalizers":["foo","example.com/a","foregroundDeletion","a.b"]}}`
+	body := `{"apiVersion":"` + group + `/v1","kind":"Thing","metadata":{"name":"o","finalizers":["foo","example.com/a","foregroundDeletion","kubernetes","a.b"]}}`
 	created := send(t, request{method: "POST", path: objectsPath(group), body: []byte(body)})
 	warnings := strings.Join(created.header.Values("Warning"), "\n")
-	for text, want := range map[string]bool{`\"foo\": prefer`: true, `\"a.b\": prefer a domain-qualified finalizer name including`: true, "example.com/a": false, "foreground": false} {
+	for text, want := range map[string]bool{`\"foo\": prefer`: true, `\"a.b\": prefer a domain-qualified finalizer name including`: true, "example.com/a": false, "foreground": false, `"kubernetes\": prefer`: false} {
 		if strings.Contains(warnings, text) != want {
 			t.Errorf("the warnings contain %q: %v, want %v:\n%s", text, !want, want, warnings)
 		}
