@@ -137,6 +137,9 @@ func newFinalizeREST(base *kindREST, s strategy) *finalizeREST {
 // New implements rest.Storage.
 func (r *finalizeREST) New() runtime.Object { return r.store.New() }
 
+// Store returns the store that Update writes to. Its strategies are those of the subresource.
+func (r *finalizeREST) Store() *genericregistry.Store { return r.store }
+
 // Destroy implements rest.Storage; the store of namespaces is destroyed once.
 func (*finalizeREST) Destroy() {}
 

@@ -76,14 +76,19 @@ func CheckFields(newObj, oldObj runtime.Object) field.ErrorList {
 }
 
 // content converts an object to maps. It leaves out metadata and status, for which there are
-// no rules. Exceptions of the rules for claims and Jobs read the status.
+// no rules. Exceptions of the rules for claims and Jobs read the status. A manifest has no UID, and
+// its status says nothing.
 func content(obj runtime.Object) (map[string]any, error) {
 	bare := reflect.New(reflect.TypeOf(obj).Elem())
 	bare.Elem().Set(reflect.ValueOf(obj).Elem())
 	unused := []string{"ObjectMeta", "Status"}
-	switch obj.(type) {
-	case *batchv1.Job, *corev1.PersistentVolumeClaim:
+	switch obj := obj.(type) {
+	case *batchv1.Job:
 		unused = unused[:1]
+	case *corev1.PersistentVolumeClaim:
+		if obj.UID != "" {
+			unused = unused[:1]
+		}
 	}
 	for _, name := range unused {
 		if value := bare.Elem().FieldByName(name); value.IsValid() {

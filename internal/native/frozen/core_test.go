@@ -82,8 +82,8 @@ func TestCore(t *testing.T) {
 		},
 		"claim that is not bound": {
 			kind: &corev1.PersistentVolumeClaim{},
-			old:  `{spec: {resources: {requests: {storage: 1Gi}}}, status: {phase: Pending}}`,
-			new:  `{spec: {volumeAttributesClassName: gold, resources: {requests: {storage: 2Gi}}}, status: {phase: Pending}}`,
+			old:  `{metadata: {uid: u}, spec: {resources: {requests: {storage: 1Gi}}}, status: {phase: Pending}}`,
+			new:  `{metadata: {uid: u}, spec: {volumeAttributesClassName: gold, resources: {requests: {storage: 2Gi}}}, status: {phase: Pending}}`,
 			want: []string{
 				`spec.resources.requests.storage: Invalid value: "2Gi": field is immutable`,
 				`spec.volumeAttributesClassName: Invalid value: "gold": field is immutable`,
@@ -91,8 +91,8 @@ func TestCore(t *testing.T) {
 		},
 		"claim whose expansion failed": {
 			kind: &corev1.PersistentVolumeClaim{},
-			old:  `{spec: {resources: {requests: {storage: 9Gi}}}, status: {phase: Bound, capacity: {storage: 1Gi}}}`,
-			new:  `{spec: {resources: {requests: {storage: 2Gi}}}, status: {phase: Bound, capacity: {storage: 1Gi}}}`,
+			old:  `{metadata: {uid: u}, spec: {resources: {requests: {storage: 9Gi}}}, status: {phase: Bound, capacity: {storage: 1Gi}}}`,
+			new:  `{metadata: {uid: u}, spec: {resources: {requests: {storage: 2Gi}}}, status: {phase: Bound, capacity: {storage: 1Gi}}}`,
 		},
 		"claim shrunk and bound to another volume": {
 			kind: &corev1.PersistentVolumeClaim{},

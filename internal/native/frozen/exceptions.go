@@ -70,7 +70,7 @@ var (
 	}
 )
 
-// isBound reports whether a claim has a volume. Manifests have no status; then it may have one.
+// isBound reports whether a claim has a volume. A manifest has no status, and its claim may have a volume.
 func isBound(c immutability.Change) bool {
 	phase := at(c.NewObject, "status", "phase")
 	return isEmpty(phase) || phase == "Bound"

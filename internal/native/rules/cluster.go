@@ -16,11 +16,17 @@ import (
 func clusterRules() []rule {
 	return []rule{
 		onStruct(func(r *report, n *corev1.Namespace) {
-			if r.create {
-				// Kubernetes leaves the index out of this path.
-				for _, name := range n.Spec.Finalizers {
-					r.under(func() { finalizer(r, string(name)) }, "spec", "finalizers")
+			old, isUpdate := r.old.(*corev1.Namespace)
+			if isUpdate && slices.Equal(old.Spec.Finalizers, n.Spec.Finalizers) {
+				return
+			}
+			for i, name := range n.Spec.Finalizers {
+				// Kubernetes leaves the index out of the path on create.
+				at := []any{"spec", "finalizers"}
+				if isUpdate {
+					at = append(at, i)
 				}
+				r.under(func() { finalizer(r, string(name)) }, at...)
 			}
 		}),
 

@@ -89,8 +89,10 @@ func csiSecrets(r *report, s *corev1.CSIPersistentVolumeSource) {
 		field string
 		ref   *corev1.SecretReference
 	}{
-		{"controllerPublishSecretRef", s.ControllerPublishSecretRef}, {"controllerExpandSecretRef", s.ControllerExpandSecretRef},
-		{"nodePublishSecretRef", s.NodePublishSecretRef}, {"nodeExpandSecretRef", s.NodeExpandSecretRef},
+		{"controllerPublishSecretRef", s.ControllerPublishSecretRef},
+		{"controllerExpandSecretRef", s.ControllerExpandSecretRef},
+		{"nodePublishSecretRef", s.NodePublishSecretRef},
+		{"nodeExpandSecretRef", s.NodeExpandSecretRef},
 	} {
 		if secret.ref == nil {
 			continue
