@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"time"
 
 	"holdfast.dev/holdfast/bench/conformance"
@@ -80,6 +79,9 @@ func (r *conformanceRun) run(ctx context.Context) error {
 	if page.Names, err = conformance.Names(ctx, filepath.Join(r.chosen.peer, "e2e.test")); err != nil {
 		return err
 	}
+	if unknown := page.Unknown(); len(unknown) > 0 {
+		return fmt.Errorf("containers.txt or simulated.txt has %q, which is no conformance test", unknown[0])
+	}
 	for _, s := range []side.Side{
 		side.Peer(r.chosen.peer, "--allow-privileged", advertised), side.Holdfast(r.chosen.holdfast, besideControllerManager, advertised),
 	} {
@@ -115,7 +117,7 @@ func (r *conformanceRun) runSide(ctx context.Context, s side.Side, page *conform
 		}
 	}
 	return errors.Join(
-		conformance.Hollow(ctx, s, slices.Clone(hollow), r.settings), conformance.OnSimulated(ctx, s, simulated, r.settings))
+		conformance.Hollow(ctx, s, hollow, r.settings), conformance.OnSimulated(ctx, s, simulated, r.settings))
 }
 
 // finish prints the counts and writes the page.

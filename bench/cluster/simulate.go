@@ -137,7 +137,7 @@ func (n *simulatedNode) run(ctx context.Context) {
 	}
 }
 
-// handle starts a new pod, and removes a pod that is being deleted.
+// handle starts a new pod, observes a changed one, and removes a pod that is being deleted.
 func (n *simulatedNode) handle(ctx context.Context, e event) error {
 	pod := &e.Object
 	request := side.Request{
@@ -156,6 +156,8 @@ func (n *simulatedNode) handle(ctx context.Context, e event) error {
 		if status, err = json.Marshal(map[string]any{"status": n.podStatus(pod)}); err == nil {
 			err = n.patch(ctx, request.Path+"/status", string(status))
 		}
+	case pod.Status.ObservedGeneration < pod.Metadata.Generation:
+		err = n.patch(ctx, request.Path+"/status", fmt.Sprintf(`{"status":{"observedGeneration":%d}}`, pod.Metadata.Generation))
 	}
 	var refused *side.StatusError
 	if errors.As(err, &refused) && (refused.Code == http.StatusNotFound || refused.Code == http.StatusConflict) {

@@ -71,6 +71,9 @@ func TestPage(t *testing.T) {
 	if missing := page.Missing(); !slices.Equal(missing, []string{"[sig-node] four"}) {
 		t.Errorf("missing are %q", missing)
 	}
+	if unknown := page.Unknown(); len(unknown) != 0 {
+		t.Errorf("unknown are %q", unknown)
+	}
 	text := page.Markdown()
 	for _, want := range []string{
 		"Kubernetes 1.2.3 has 4 tests. 1 of them need", "1 tests pass on theirs and not on ours:\n\n- \\[sig-apps\\] two: `no pod`\n",

@@ -4,7 +4,7 @@
 // kube-scheduler and nodes without a container runtime (package cluster). There are three kinds of tests:
 //
 //   - Most tests run on hollow kubelets, whose containers run until they are deleted.
-//   - The tests of simulated.txt wait for containers that end. They run on simulated nodes, where the pods that are not restarted for ever end at once.
+//   - The tests of simulated.txt need containers that end, or pods with different addresses. They run on simulated nodes.
 //   - The tests of containers.txt need what a container does: its output, exit code, files or network traffic. They do not run. The file
 //     has the reason for each.
 //

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,6 +41,13 @@ func (p *Page) Missing() []string {
 	})
 }
 
+// Unknown returns the tests of the lists of this package that the conformance list does not have.
+func (p *Page) Unknown() []string {
+	listed := slices.Concat(slices.Collect(maps.Keys(p.Containers)), slices.Collect(maps.Keys(p.Simulated)))
+	slices.Sort(listed)
+	return slices.DeleteFunc(listed, func(name string) bool { return slices.Contains(p.Names, name) })
+}
+
 // Defects returns the tests that pass on the other side only.
 func (p *Page) Defects() []string {
 	return slices.DeleteFunc(slices.Clone(p.Names), func(name string) bool {
@@ -57,18 +65,11 @@ func (p *Page) Counts() string {
 		}
 		fmt.Fprintf(&lines, "%s:", sideName)
 		for _, verdict := range slices.Sorted(maps.Keys(counts)) {
-			fmt.Fprintf(&lines, " %d %s;", counts[verdict], cmpOr(string(verdict), "not run"))
+			fmt.Fprintf(&lines, " %d %s;", counts[verdict], cmp.Or(string(verdict), "not run"))
 		}
 		lines.WriteString("\n")
 	}
 	return lines.String()
-}
-
-func cmpOr(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // Markdown returns the page.

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,7 +38,7 @@ func (p *Page) writeTests(page *strings.Builder) {
 			nodes = "simulated"
 		}
 		fmt.Fprintf(page, "| %s | %s | %s | %s |\n", escape(name), nodes,
-			cmpOr(string(p.verdict(name, p.Here)), "not run"), cmpOr(string(p.verdict(name, p.There)), "not run"))
+			cmp.Or(string(p.verdict(name, p.Here)), "not run"), cmp.Or(string(p.verdict(name, p.There)), "not run"))
 	}
 	page.WriteString("\n")
 }
