@@ -90,9 +90,9 @@ type Kind struct {
 	PrepareStatus func(newObj, oldObj runtime.Object)
 	// Dependents is what a deletion does to dependents if the request does not say.
 	Dependents Dependents
-	// GracePeriod returns the grace period of a deletion in seconds, if the request has
-	// none. Nil means that the object is deleted at once.
-	GracePeriod func(obj runtime.Object) int64
+	// GracePeriod returns the grace period of a deletion in seconds. The request has asked for
+	// a period, or for none. A nil function means that the object is deleted at once.
+	GracePeriod func(obj runtime.Object, requested *int64) int64
 }
 
 // KeepsMetadata reports whether a write to the status changes no metadata at all.

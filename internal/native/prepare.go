@@ -107,17 +107,20 @@ func setPhaseTime(newObj, oldObj runtime.Object) {
 	}
 }
 
-// podGracePeriod returns terminationGracePeriodSeconds of a pod. It returns 0 for a pod that
-// is bound to no node or has ended, because no kubelet has to stop it.
-func podGracePeriod(obj runtime.Object) int64 {
+// podGracePeriod returns the requested period, or else terminationGracePeriodSeconds of a pod. It returns 0 for a pod
+// that is bound to no node or has ended, because no kubelet has to stop it.
+func podGracePeriod(obj runtime.Object, requested *int64) int64 {
 	pod := obj.(*corev1.Pod)
-	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+	switch {
+	case pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
 		return 0
-	}
-	if pod.Spec.TerminationGracePeriodSeconds == nil {
+	case requested != nil:
+		return *requested
+	case pod.Spec.TerminationGracePeriodSeconds == nil:
 		return corev1.DefaultTerminationGracePeriodSeconds
+	default:
+		return *pod.Spec.TerminationGracePeriodSeconds
 	}
-	return *pod.Spec.TerminationGracePeriodSeconds
 }
 
 func prepareClaim(obj runtime.Object) {

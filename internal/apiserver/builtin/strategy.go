@@ -158,10 +158,7 @@ func (s strategy) CheckGracefulDelete(_ context.Context, obj runtime.Object, opt
 	if s.kind.GracePeriod == nil || options == nil {
 		return false
 	}
-	period := s.kind.GracePeriod(obj)
-	if options.GracePeriodSeconds != nil && period != 0 {
-		period = *options.GracePeriodSeconds
-	}
+	period := s.kind.GracePeriod(obj, options.GracePeriodSeconds)
 	// Kubernetes treats a negative period as one second.
 	if period < 0 {
 		period = 1

@@ -103,7 +103,10 @@ func TestSubresources(t *testing.T) {
 		pods := client.CoreV1().Pods("default")
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: "bound"},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+			Spec: corev1.PodSpec{
+				// The period of the request below takes precedence over this one.
+				TerminationGracePeriodSeconds: new(int64), Containers: []corev1.Container{{Name: "c", Image: "i"}},
+			},
 		}
 		created, err := pods.Create(t.Context(), pod, metav1.CreateOptions{})
 		if err != nil {
