@@ -74,9 +74,13 @@ func (r *conformanceRun) run(ctx context.Context) error {
 	}
 	page := conformance.Page{
 		Containers: conformance.Containers(), Simulated: conformance.Simulated(), Results: results,
-		Here: "Holdfast", There: "kube-apiserver", Version: "1.36.3",
+		Here: "Holdfast", There: "kube-apiserver",
 	}
-	if page.Names, err = conformance.Names(ctx, filepath.Join(r.chosen.peer, "e2e.test")); err != nil {
+	program := filepath.Join(r.chosen.peer, "e2e.test")
+	if page.Version, err = conformance.Version(ctx, program); err != nil {
+		return err
+	}
+	if page.Names, err = conformance.Names(ctx, program); err != nil {
 		return err
 	}
 	if unknown := page.Unknown(); len(unknown) > 0 {

@@ -22,6 +22,15 @@ func Names(ctx context.Context, program string) ([]string, error) {
 	return names, nil
 }
 
+// Version returns the version of Kubernetes that the e2e program is from, such as "1.36.3".
+func Version(ctx context.Context, program string) (string, error) {
+	printed, err := exec.CommandContext(ctx, program, "-version").Output()
+	if err != nil {
+		return "", fmt.Errorf("version of the e2e program: %w", err)
+	}
+	return strings.TrimPrefix(strings.TrimSpace(string(printed)), "v"), nil
+}
+
 // codenames returns the sorted values of the key codename in a list in YAML. Such a value is a quoted string, which may go on in the
 // next lines.
 func codenames(list string) []string {

@@ -20,7 +20,7 @@ func (p *Page) writeRun(page *strings.Builder) {
   containers of pods that are not restarted succeed at once ([cluster.md](cluster.md)). The table says on which.
 - A test *needs containers* if it reads the output, the exit code or the files of a container, or sends it requests. Such a test fails
   on both servers without a container runtime, so it does not run. The [last section](#tests-that-need-containers) has the reason for each.
-- Serial tests run alone, the others at the same time as other tests. Each test has a time limit.
+- The cluster has four nodes. Serial tests run alone, the others six at a time. Each test has a time limit of 15 minutes.
 
 `, "`make conformance` builds the programs, runs all tests on both servers and writes this page. "+
 		"`make conformance ARGS='-focus sig-apps'` runs some\nof the tests again.", p.Version)
