@@ -112,9 +112,11 @@ func (t *tests) runOne(ctx context.Context, name string) {
 	result, err := t.program.run(ctx, number, name)
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	if err != nil {
+	switch {
+	case ctx.Err() != nil: // the run was interrupted, and so was the test
+	case err != nil:
 		t.errs = append(t.errs, err)
-		return
+	default:
+		t.Done(name, result)
 	}
-	t.Done(name, result)
 }
