@@ -30,9 +30,8 @@ func validString[S ~string](validate func(string) []string) func(*report, S) {
 	}
 }
 
-func dnsLabel(r *report, s string)      { validString[string](validation.IsDNS1123Label)(r, s) }
-func dnsSubdomain(r *report, s string)  { validString[string](validation.IsDNS1123Subdomain)(r, s) }
-func qualifiedName(r *report, s string) { validString[string](validation.IsQualifiedName)(r, s) }
+func dnsLabel(r *report, s string)     { validString[string](validation.IsDNS1123Label)(r, s) }
+func dnsSubdomain(r *report, s string) { validString[string](validation.IsDNS1123Subdomain)(r, s) }
 
 // eachItem returns a check that runs the checks for each item of a list.
 func eachItem[E any](checks ...func(*report, E)) func(*report, []E) {

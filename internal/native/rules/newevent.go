@@ -27,8 +27,10 @@ func newEvent(r *report, e *corev1.Event) {
 		r.invalid("", "has invalid value: "+e.Type, "type")
 	}
 	for _, f := range []setField{
-		{"firstTimestamp", !e.FirstTimestamp.IsZero()}, {"lastTimestamp", !e.LastTimestamp.IsZero()},
-		{"count", e.Count != 0}, {"source", e.Source != corev1.EventSource{}},
+		{"firstTimestamp", !e.FirstTimestamp.IsZero()},
+		{"lastTimestamp", !e.LastTimestamp.IsZero()},
+		{"count", e.Count != 0},
+		{"source", e.Source != corev1.EventSource{}},
 	} {
 		if f.isSet {
 			r.invalid("", "needs to be unset", f.name)

@@ -57,7 +57,16 @@ func TestPods(t *testing.T) {
 			"spec.dnsConfig.nameservers: Required value: must provide at least one DNS nameserver when `dnsPolicy` is None",
 		},
 		"stop signal": {
-			"spec/containers/0/lifecycle/stopSignal = SIGX", "spec.containers[0].lifecycle.stopSignal: Forbidden: may not be set for containers with empty `spec.os.name`",
+			"spec/os = {name: linux}\nspec/containers/0/lifecycle/stopSignal = SIGX",
+			`spec.containers[0].lifecycle.stopSignal: Unsupported value: "SIGX": supported values: ` + signals,
+		},
+		"stop signal without a system": {
+			"spec/containers/0/lifecycle/stopSignal = SIGTERM",
+			"spec.containers[0].lifecycle.stopSignal: Forbidden: may not be set for containers with empty `spec.os.name`",
+		},
+		"stop signal on windows": {
+			"spec = {os: {name: windows}, containers: [{name: a, image: a, lifecycle: {stopSignal: SIGHUP}}]}",
+			`spec.containers[0].lifecycle.stopSignal: Unsupported value: "SIGHUP": supported values: "SIGKILL", "SIGTERM"`,
 		},
 		"searches": {
 			"spec/dnsConfig/searches = [a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a]",

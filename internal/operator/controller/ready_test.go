@@ -208,14 +208,14 @@ plans:
       - {name: job, tasks: [job]}
       - {name: after, tasks: [after]}
 `)
-	report := func(name, condition string) {
+	report := func(name, status string) {
 		t.Helper()
 		waittest.Until(t, "status of the job", func() bool {
 			job := c.get(t, "batch/jobs", name)
 			if job == nil {
 				return false
 			}
-			job.Object["status"] = yamltest.Object(t, `{startTime: "2026-01-01T00:00:00Z", conditions: [`+condition+`]}`).Object
+			job.Object["status"] = yamltest.Object(t, `{startTime: "2026-01-01T00:00:00Z", `+status+`}`).Object
 			_, err := c.resource("batch/jobs").UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
 			return err == nil
 		})
@@ -225,7 +225,7 @@ plans:
 	if c.get(t, "configmaps", "good-after") != nil {
 		t.Error("the last step did not wait")
 	}
-	report("good", `{type: SuccessCriteriaMet, status: "True"}, {type: Complete, status: "True"}`)
+	report("good", `completionTime: "2026-01-01T00:00:01Z", conditions: [{type: SuccessCriteriaMet, status: "True"}, {type: Complete, status: "True"}]`)
 	c.awaitComplete(t, "good")
 	if c.get(t, "configmaps", "good-after") == nil {
 		t.Error("the last step was not executed")
@@ -242,7 +242,7 @@ tasks: [{name: job, kind: Apply, spec: {resources: [job.yaml]}}]
 plans: {deploy: {phases: [{name: main, steps: [{name: job, tasks: [job]}]}]}}
 `)
 	c.install(t, "bad", "short-0.1.0", nil)
-	report("bad", `{type: FailureTarget, status: "True"}, {type: Failed, status: "True", message: out of luck}`)
+	report("bad", `conditions: [{type: FailureTarget, status: "True"}, {type: Failed, status: "True", message: out of luck}]`)
 	const want = "plan deploy: main.job: task job: Job bad: it has failed: out of luck"
 	if ready := c.awaitEnd(t, "bad"); ready.Reason != string(api.FatalError) || ready.Message != want {
 		t.Errorf("%s: %s", ready.Reason, ready.Message)
