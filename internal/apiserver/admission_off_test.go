@@ -46,8 +46,11 @@ func TestPluginsOff(t *testing.T) {
 		},
 		"PersistentVolumeClaimResize": func(t testing.TB, client kubernetes.Interface) bool {
 			claim := newClaim(t, client)
+			claim.Status.Phase = corev1.ClaimBound // validation lets only bound claims grow
+			claim, err := client.CoreV1().PersistentVolumeClaims(claim.Namespace).UpdateStatus(t.Context(), claim, metav1.UpdateOptions{})
+			must(t, err)
 			claim.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("2Gi")
-			_, err := client.CoreV1().PersistentVolumeClaims(claim.Namespace).Update(t.Context(), claim, metav1.UpdateOptions{})
+			_, err = client.CoreV1().PersistentVolumeClaims(claim.Namespace).Update(t.Context(), claim, metav1.UpdateOptions{})
 			return err != nil
 		},
 		"DefaultIngressClass": func(t testing.TB, client kubernetes.Interface) bool {
