@@ -177,7 +177,7 @@ func jobName(r *report, j *batchv1.Job) {
 	}
 }
 
-var zonePart = regexp.MustCompile(`^[A-Za-z\.\-_0-9+]{1,14}$`)
+var zonePart = regexp.MustCompile(`^[-+._0-9A-Za-z]{1,14}$`)
 
 func timeZone(r *report, zone string) {
 	if zone == "" {

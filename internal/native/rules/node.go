@@ -86,7 +86,7 @@ func podCIDRs(r *report, ranges []string) {
 	}
 }
 
-var featureName = regexp.MustCompile(`^[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*$`)
+var featureName = regexp.MustCompile(`^[A-Z][0-9A-Za-z]*(/[A-Za-z][0-9A-Za-z]*)*$`)
 
 // nodeStatus checks the status of a Node. A node agent registers its Node together with the status.
 func nodeStatus(r *report, n *corev1.Node) {

@@ -72,9 +72,9 @@ func secretNamed(r *report, ref corev1.LocalObjectReference) {
 
 // iscsiNames are the patterns of the names of iSCSI nodes, by their type.
 var iscsiNames = map[string]*regexp.Regexp{
-	"iqn": regexp.MustCompile(`iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$`),
-	"eui": regexp.MustCompile(`^eui.[[:alnum:]]{16}$`),
-	"naa": regexp.MustCompile(`^naa.[[:alnum:]]{32}$`),
+	"iqn": regexp.MustCompile(`iqn\.[0-9]{4}-[0-9]{2}\.[-.0-9A-Za-z]+:[^\s$&*,;|]+$`),
+	"eui": regexp.MustCompile(`^eui.[0-9A-Za-z]{16}$`),
+	"naa": regexp.MustCompile(`^naa.[0-9A-Za-z]{32}$`),
 }
 
 func iscsiIdentifier(r *report, s string) {

@@ -28,11 +28,8 @@ func windowsRules() []rule {
 }
 
 var (
-	controlCharacters = regexp.MustCompile(`[[:cntrl:]]+`)
-	netBIOSName       = regexp.MustCompile(`^[^\\/:\*\?"<>|\.][^\\/:\*\?"<>|]{0,14}$`)
-	windowsDomain     = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$`)
-	windowsUserChars  = regexp.MustCompile(`["/\\:;|=,\+\*\?<>@\[\]]`)
-	dotsAndSpaces     = regexp.MustCompile(`^[\. ]+$`)
+	netBIOSName   = regexp.MustCompile(`^[^."*/:<>?\\|][^"*/:<>?\\|]{0,14}$`)
+	windowsDomain = regexp.MustCompile(`^[0-9A-Za-z]([-0-9A-Za-z]{0,61}[0-9A-Za-z])?(\.[0-9A-Za-z]([-0-9A-Za-z]{0,61}[0-9A-Za-z])?)*$`)
 )
 
 // windowsUser checks the name of a user, which can have a domain: DOMAIN\USER.
@@ -42,7 +39,7 @@ func windowsUser(r *report, name string) {
 	case name == "":
 		r.invalid(name, "runAsUserName cannot be an empty string")
 		return
-	case controlCharacters.MatchString(name):
+	case strings.ContainsFunc(name, isControl):
 		r.invalid(name, "runAsUserName cannot contain control characters")
 		return
 	case len(parts) > 2:
@@ -59,8 +56,8 @@ func windowsUser(r *report, name string) {
 		{"Domain doesn't match the NetBios nor the DNS format", len(parts) > 1 && !netBIOSName.MatchString(domain) && !windowsDomain.MatchString(domain)},
 		{"User cannot be empty", user == ""},
 		{"User length must not be longer than 104 characters", len(user) > 104},
-		{"User cannot contain only periods or spaces", dotsAndSpaces.MatchString(user)},
-		{`User cannot contain the following characters: "/\:;|=,+*?<>@[]`, windowsUserChars.MatchString(user)},
+		{"User cannot contain only periods or spaces", user != "" && strings.Trim(user, ". ") == ""},
+		{`User cannot contain the following characters: "/\:;|=,+*?<>@[]`, strings.ContainsAny(user, `"/\:;|=,+*?<>@[]`)},
 	} {
 		if problem.found {
 			r.invalid(name, "runAsUserName's "+problem.detail)
@@ -96,6 +93,9 @@ func hostProcesses(r *report, s *corev1.PodSpec) {
 		r.invalid(s.HostNetwork, "hostNetwork must be true if pod contains any hostProcess containers", "hostNetwork")
 	}
 }
+
+// isControl reports whether a character is a control character of ASCII.
+func isControl(c rune) bool { return c < ' ' || c == 0x7f }
 
 // systemFields rejects the fields of another operating system than the one that the pod requires.
 func systemFields(r *report, s *corev1.PodSpec) {
