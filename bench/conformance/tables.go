@@ -17,10 +17,11 @@ func (p *Page) writeRun(page *strings.Builder) {
 - The tests are those of `+"`k8s.io/kubernetes/test/e2e`"+` at version %s, unchanged. kube-controller-manager, kube-scheduler, kubemark, kubectl and
   kube-apiserver have this version too. `+"`bench/peer/go.mod`"+` has all versions.
 - A test runs on *hollow* kubelets from kubemark, whose containers run until they are deleted, or on *simulated* nodes, where the
-  containers of pods that are not restarted succeed at once ([cluster.md](cluster.md)). The table says on which.
+  containers of pods that are not restarted for ever end at once ([cluster.md](cluster.md)). The table says on which.
 - A test *needs containers* if it reads the output, the exit code or the files of a container, or sends it requests. Such a test fails
-  on both servers without a container runtime, so it does not run. The [last section](#tests-that-need-containers) has the reason for each.
-- The cluster has four nodes. Serial tests run alone, the others six at a time. Each test has a time limit of 15 minutes.
+  on kube-apiserver with these nodes, so it does not run. The [last section](#tests-that-need-containers) has the reason for each.
+- Each cluster has four nodes. Serial tests run alone, the others several at a time. Each test has a time limit. The page has the last
+  result of each test.
 
 `, "`make conformance` builds the programs, runs all tests on both servers and writes this page. "+
 		"`make conformance ARGS='-focus sig-apps'` runs some\nof the tests again.", p.Version)
