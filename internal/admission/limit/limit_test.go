@@ -213,6 +213,11 @@ func testClaims(t *testing.T, client kubernetes.Interface) {
 		t.Fatal(err)
 	}
 	claims := client.CoreV1().PersistentVolumeClaims(n.name)
+	// Validation lets only bound claims grow.
+	bound := []byte(`{"status": {"phase": "Bound"}}`)
+	if _, err := claims.Patch(t.Context(), "a", types.MergePatchType, bound, metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
 	grow := []byte(`{"spec": {"resources": {"requests": {"storage": "3Gi"}}}}`)
 	_, err := claims.Patch(t.Context(), "a", types.MergePatchType, grow, metav1.PatchOptions{})
 	if err == nil || err.Error() != tooLarge {
