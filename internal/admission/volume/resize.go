@@ -16,12 +16,9 @@ import (
 	"holdfast.dev/holdfast/internal/admission/informed"
 )
 
-// The errors have the wording of Kubernetes.
-var (
-	errNotBound = errors.New("Only bound persistent volume claims can be expanded") //nolint:staticcheck // Kubernetes' wording
-	errFixed    = errors.New("only dynamically provisioned pvc can be resized and " +
-		"the storageclass that provisions the pvc must support resize")
-)
+// errFixed has the wording of Kubernetes.
+var errFixed = errors.New("only dynamically provisioned pvc can be resized and " +
+	"the storageclass that provisions the pvc must support resize")
 
 // Resize is the admission plugin PersistentVolumeClaimResize.
 type Resize struct {
@@ -53,9 +50,6 @@ func (p *Resize) Validate(ctx context.Context, a admission.Attributes, _ admissi
 	}
 	if err := p.Wait(a); err != nil {
 		return err
-	}
-	if oldClaim.Status.Phase != corev1.ClaimBound {
-		return admission.NewForbidden(a, errNotBound)
 	}
 	class := volumehelpers.GetPersistentVolumeClaimClass(claim)
 	if class == "" || class != volumehelpers.GetPersistentVolumeClaimClass(oldClaim) || !p.expandable(ctx, class) {
