@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -101,6 +102,9 @@ func (c cluster) addNode(t *testing.T, name, host string, port int32) {
 	node.Status.DaemonEndpoints.KubeletEndpoint.Port = port
 	if _, err := c.client.CoreV1().Nodes().UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
+	}
+	if address, err := netip.ParseAddr(host); err == nil {
+		host = address.Unmap().String() // a pod cannot have an IPv4-mapped address
 	}
 	c.addPod(t, name, host)
 }
