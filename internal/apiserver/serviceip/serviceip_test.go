@@ -66,6 +66,13 @@ func TestServicesGetAddressesAndPorts(t *testing.T) {
 	if plain.Spec.ClusterIP == "" || plain.Spec.ClusterIPs[0] != plain.Spec.ClusterIP {
 		t.Errorf("plain has %q, %q", plain.Spec.ClusterIP, plain.Spec.ClusterIPs)
 	}
+	// The creator does not own what the server allocates.
+	owned := string(plain.ManagedFields[0].FieldsV1.Raw)
+	for _, field := range []string{"f:clusterIP", "f:clusterIPs", "f:ipFamilies", "f:ipFamilyPolicy"} {
+		if strings.Contains(owned, `"`+field+`"`) {
+			t.Errorf("the creator of a Service owns %s: %s", field, owned)
+		}
+	}
 	chosen := must(create(service("chosen", func(s *corev1.ServiceSpec) { s.ClusterIP = "10.96.3.4" })))
 	headless := must(create(service("headless", func(s *corev1.ServiceSpec) { s.ClusterIP = "None" })))
 	if headless.Spec.ClusterIP != "None" {
