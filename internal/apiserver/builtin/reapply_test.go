@@ -43,8 +43,7 @@ func TestReapply(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			version, kind := splitKind(t, test.kind)
 			resource := objects.Resource(version.WithResource(test.resource))
-			var client dynamic.ResourceInterface = resource.Namespace("default")
-			name := "web"
+			client, name := resource.Namespace("default"), "web"
 			if kind == "CustomResourceDefinition" {
 				client, name = resource, "boats.example.com"
 			}

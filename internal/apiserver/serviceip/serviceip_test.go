@@ -67,7 +67,7 @@ func TestServicesGetAddressesAndPorts(t *testing.T) {
 		t.Errorf("plain has %q, %q", plain.Spec.ClusterIP, plain.Spec.ClusterIPs)
 	}
 	// The creator does not own what the server allocates.
-	owned := string(plain.ManagedFields[0].FieldsV1.Raw)
+	owned := plain.ManagedFields[0].FieldsV1.GetRawString()
 	for _, field := range []string{"f:clusterIP", "f:clusterIPs", "f:ipFamilies", "f:ipFamilyPolicy"} {
 		if strings.Contains(owned, `"`+field+`"`) {
 			t.Errorf("the creator of a Service owns %s: %s", field, owned)

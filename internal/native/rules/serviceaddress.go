@@ -118,8 +118,11 @@ type keptList struct {
 
 func keptAddresses(r *report, s *corev1.ServiceSpec, l keptList) {
 	changed := func(i int) {
-		if l.field == "ipFamilies" {
+		switch {
+		case l.field == "ipFamilies":
 			i = 0 // Kubernetes names the first family for all
+		case i == 0:
+			return // clusterIP is the same address, and frozen
 		}
 		r.unchangeableValue(l.now, "may not change once set", l.field, i)
 	}

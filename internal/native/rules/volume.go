@@ -77,22 +77,6 @@ func oneVolume(r *report, s *corev1.VolumeSource) {
 	}
 }
 
-// exactlyOneVolume checks that exactly one field of a struct of pointers is set.
-func exactlyOneVolume(r *report, sources reflect.Value) {
-	set := 0
-	for i := range sources.NumField() {
-		if sources.Field(i).IsNil() {
-			continue
-		}
-		if set++; set > 1 {
-			r.forbidden("may not specify more than 1 volume type", jsonName(sources.Type().Field(i)))
-		}
-	}
-	if set == 0 {
-		r.required("must specify a volume type")
-	}
-}
-
 // claimName checks the name of the claim that the cluster creates for an ephemeral volume.
 func claimName(r *report, v *corev1.Volume) {
 	isFirst := v.Ephemeral != nil && volumeTypes.set(reflect.ValueOf(&v.VolumeSource).Elem())[0] == "ephemeral"
