@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apiserver/pkg/admission"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -32,8 +33,8 @@ func NewTopology(informer coreinformers.NodeInformer, client coreclient.NodesGet
 // to its pod.
 func (p *Topology) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	node, labels := target(a)
-	if node == "" {
-		return nil
+	if len(apivalidation.NameIsDNSSubdomain(node, false)) > 0 {
+		return nil // validation refuses the name, or it is empty
 	}
 	if err := p.Wait(a); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -124,8 +125,12 @@ func validateBinding(binding *corev1.Binding) field.ErrorList {
 	if kind := binding.Target.Kind; kind != "" && kind != "Node" {
 		errs = append(errs, field.NotSupported(field.NewPath("target", "kind"), kind, []string{"Node", "<empty>"}))
 	}
+	at := field.NewPath("target", "name")
 	if binding.Target.Name == "" {
-		errs = append(errs, field.Required(field.NewPath("target", "name"), ""))
+		return append(errs, field.Required(at, ""))
+	}
+	for _, wrong := range apivalidation.NameIsDNSSubdomain(binding.Target.Name, false) {
+		errs = append(errs, field.Invalid(at, binding.Target.Name, wrong))
 	}
 	return errs
 }

@@ -25,6 +25,17 @@ func TestCore(t *testing.T) {
 			old:  `{spec: {containers: [{name: a, image: x}], schedulingGates: [{name: g}], tolerations: [{key: a}]}}`,
 			new:  `{spec: {containers: [{name: a, image: y}], activeDeadlineSeconds: 5, tolerations: [{key: b}, {key: a}]}}`,
 		},
+		"pod toleration for another time": {
+			kind: &corev1.Pod{},
+			old:  `{spec: {tolerations: [{key: a, operator: Exists, effect: NoExecute, tolerationSeconds: 300}]}}`,
+			new:  `{spec: {tolerations: [{key: a, operator: Exists, effect: NoExecute, tolerationSeconds: 5}]}}`,
+		},
+		"pod toleration of another effect": {
+			kind: &corev1.Pod{},
+			old:  `{spec: {tolerations: [{key: a, effect: NoExecute}]}}`,
+			new:  `{spec: {tolerations: [{key: a, effect: NoSchedule}]}}`,
+			want: []string{`spec.tolerations: Invalid value: [{"effect":"NoSchedule","key":"a"}]: field is immutable`},
+		},
 		"pod fields that cannot change": {
 			kind: &corev1.Pod{},
 			old:  `{spec: {nodeName: n, activeDeadlineSeconds: 5, containers: [{name: a, image: x}], tolerations: [{key: a}]}}`,

@@ -86,7 +86,8 @@ func podRules() []immutability.Rule {
 		frozenField("spec.activeDeadlineSeconds", deadlineSooner),
 		frozenField("spec.terminationGracePeriodSeconds", graceRepaired),
 		frozenField("spec.nodeSelector", whileGated),
-		{Path: "spec.tolerations", Marker: immutability.AdditionOnly, Set: true},
+		// The time of a toleration can change, so it is none of the keys.
+		{Path: "spec.tolerations", Marker: immutability.AdditionOnly, Keys: []string{"key", "operator", "value", "effect"}},
 		{Path: "spec.schedulingGates", Marker: immutability.DeletionOnly, Keys: []string{"name"}},
 	}
 }
