@@ -14,7 +14,7 @@
 // Without HOLDFAST_ORACLE_ROUNDS, the test is skipped: the code of Kubernetes takes minutes to compile. "make compare WHAT=oracle" sets it.
 //
 // A second test sends random writes to our server and to kube-apiserver, and compares the answers. So it covers what only a whole
-// server does: patches and applies, the owners of fields, the addresses of Services, scales, deletions, and custom resources. The
+// server does: patches and applies, the owners of fields, the addresses of Services, scales, bindings, evictions, deletions, and custom resources. The
 // definitions of these are in testdata/definitions.
 //
 //	HOLDFAST_WRITES=1000 go test ./upstream   # 1000 writes of custom resources, and 1000 of built-in kinds

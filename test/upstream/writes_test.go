@@ -138,6 +138,10 @@ func (w *writing) next(g *generator, to target, stored [2]manifest) (stage strin
 			body: manifest{"spec": manifest{"replicas": pick(g.Rand, numbers)}},
 		}
 		return "scale", [2]call{patch, patch}
+	case to.kind == "Pod" && g.IntN(8) == 0:
+		stage, object := podCreation(g, name)
+		create := call{method: http.MethodPost, path: path + "/" + stage, query: query(g), body: object}
+		return stage, [2]call{create, create}
 	}
 	if g.IntN(5) == 0 {
 		isPart = func(string) bool { return true }
@@ -173,6 +177,24 @@ func (w *writing) next(g *generator, to target, stored [2]manifest) (stage strin
 	return stage, [2]call{change, change}
 }
 
+// podCreation returns a Binding or an Eviction of a pod, and its subresource.
+func podCreation(g *generator, pod string) (subresource string, object manifest) {
+	if g.IntN(2) == 0 {
+		return "eviction", manifest{
+			"apiVersion": "policy/v1", "kind": "Eviction", "metadata": manifest{"name": pod},
+			"deleteOptions": manifest{"gracePeriodSeconds": pick(g.Rand, []int64{0, 5, -1})},
+		}
+	}
+	metadata := manifest{"name": pod}
+	if g.IntN(2) == 0 {
+		metadata["annotations"] = manifest{g.key(): g.text()}
+	}
+	return "binding", manifest{
+		"apiVersion": "v1", "kind": "Binding", "metadata": metadata,
+		"target": manifest{"kind": pick(g.Rand, []string{"Node", "Node", "", "Pod"}), "name": pick(g.Rand, []string{"node-1", "node-2", "", "a/b"})},
+	}
+}
+
 // compareCalls sends one call to each server. It returns the stored objects, or nil if these differ or do not exist.
 func (w *writing) compareCalls(to target, stage string, calls [2]call, old [2]manifest) [2]manifest {
 	w.sent++
@@ -183,19 +205,21 @@ func (w *writing) compareCalls(to target, stage string, calls [2]call, old [2]ma
 	sample := request{APIVersion: to.apiVersion, Kind: to.kind, Stage: stage, Object: []byte(strconv.Quote(calls[0].String()))}
 	sample.Old = content(old[0])
 	differences := compareReplies(replies, old)
-	if stage == "scale" && replies[0].accepted() && replies[1].accepted() {
-		// The reply is a Scale. What the write did to the object shows when it is read.
+	isGone := stage == "delete"
+	if slices.Contains([]string{"scale", "binding", "eviction"}, stage) && replies[0].accepted() && replies[1].accepted() {
+		// The reply is not the object. What the write did to the object shows when it is read.
 		for i, side := range w.sides {
-			replies[i] = side.send(call{method: http.MethodGet, path: strings.TrimSuffix(calls[i].path, "/scale")})
+			replies[i] = side.send(call{method: http.MethodGet, path: strings.TrimSuffix(calls[i].path, "/"+stage)})
 		}
 		differences = append(differences, compareReplies(replies, old)...)
+		isGone = !replies[0].accepted()
 	}
 	w.judge(to.kind, sample, differences)
 	sameObject := !slices.ContainsFunc(differences, func(d difference) bool {
 		return !slices.Contains([]string{"warning", "detail", "resourceVersion"}, d.Aspect)
 	})
 	switch {
-	case !sameObject || stage == "delete":
+	case !sameObject || isGone:
 		return [2]manifest{}
 	case !replies[0].accepted():
 		return old
