@@ -114,12 +114,11 @@ func (a *allocation) allocatePorts(ctx context.Context) error {
 }
 
 // allocateHealthPort allocates the health check node port of a load balancer with
-// externalTrafficPolicy Local, and clears the field of other Services with node ports. At
-// this port the load balancer asks each node whether the node has an endpoint.
+// externalTrafficPolicy Local. At this port the load balancer asks each node whether the node
+// has an endpoint. Validation refuses the port of another Service.
 func (a *allocation) allocateHealthPort(ctx context.Context) (err error) {
 	spec := &a.service.Spec
 	if !native.HasHealthPort(spec) {
-		spec.HealthCheckNodePort = 0
 		return nil
 	}
 	if spec.HealthCheckNodePort == 0 {

@@ -121,8 +121,8 @@ func keptAddresses(r *report, s *corev1.ServiceSpec, l keptList) {
 		switch {
 		case l.field == "ipFamilies":
 			i = 0 // Kubernetes names the first family for all
-		case i == 0:
-			return // clusterIP is the same address, and frozen
+		case i == 0 && s.ClusterIP != l.old[0]:
+			return // clusterIP has the same change, and is frozen
 		}
 		r.unchangeableValue(l.now, "may not change once set", l.field, i)
 	}
