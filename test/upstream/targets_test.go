@@ -66,6 +66,10 @@ func builtinTargets(t *testing.T, models models, ours, theirs *server) []target 
 			createNamespace(t, namespace, ours, theirs)
 		}
 		targets = append(targets, to)
+		if to.kind == "Pod" {
+			// Pods have most rules, and subresources of their own.
+			targets = append(targets, to, to, to, to)
+		}
 	}
 	return targets
 }
