@@ -60,8 +60,9 @@ func (a *allocation) allocateAddress(ctx context.Context) error {
 			return err
 		}
 	}
-	// The validation refuses further entries.
-	if len(spec.ClusterIPs) <= 1 {
+	// The validation refuses further entries, and an entry beside a kept address that differs from it.
+	isKept := slices.Contains(a.before.addresses, spec.ClusterIP)
+	if len(spec.ClusterIPs) == 0 || len(spec.ClusterIPs) == 1 && !isKept {
 		spec.ClusterIPs = []string{spec.ClusterIP}
 	}
 	return nil

@@ -8,7 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/internal/apiserver"
@@ -71,6 +73,12 @@ func TestServicesGetAddressesAndPorts(t *testing.T) {
 	for _, field := range []string{"f:clusterIP", "f:clusterIPs", "f:ipFamilies", "f:ipFamilyPolicy"} {
 		if strings.Contains(owned, `"`+field+`"`) {
 			t.Errorf("the creator of a Service owns %s: %s", field, owned)
+		}
+	}
+	for _, other := range []string{"10.96.9.9", "no-address"} {
+		patch := []byte(`{"spec": {"clusterIPs": ["` + other + `"]}}`)
+		if _, err := services.Patch(t.Context(), "plain", types.MergePatchType, patch, metav1.PatchOptions{}); !apierrors.IsInvalid(err) {
+			t.Errorf("clusterIPs became %s: %v", other, err)
 		}
 	}
 	chosen := must(create(service("chosen", func(s *corev1.ServiceSpec) { s.ClusterIP = "10.96.3.4" })))
