@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"reflect"
 	"slices"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -12,10 +11,10 @@ import (
 )
 
 // metricSources are the sources of a metric.
-var metricSources = union{"object", "external", "pods", "resource", "containerResource"}
+var metricSources = newUnion[autoscalingv2.MetricSpec]("object", "external", "pods", "resource", "containerResource")
 
 func autoscalingRules() []rule {
-	return slices.Concat(rulesOf[autoscalingv2.MetricSpec](metricSources), []rule{
+	return slices.Concat(metricSources.rules(), []rule{
 		onField[autoscalingv2.HorizontalPodAutoscalerSpec]("minReplicas", func(r *report, n int32) {
 			if n < 1 {
 				r.invalid(n, "must be greater than or equal to 1")
@@ -111,7 +110,7 @@ func metricSource(r *report, m *autoscalingv2.MetricSpec) {
 		autoscalingv2.ResourceMetricSourceType: "resource", autoscalingv2.ContainerResourceMetricSourceType: "containerResource",
 		autoscalingv2.ExternalMetricSourceType: "external",
 	}[m.Type]
-	set := metricSources.set(reflect.ValueOf(m).Elem())
+	set := metricSources.set(m)
 	if expected != "" && !slices.Contains(set, expected) {
 		r.required("must populate information for the given metric source", expected)
 	}

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,17 +9,15 @@ import (
 )
 
 func probeRules() []rule {
-	return slices.Concat(rulesOf[corev1.ProbeHandler](probeHandlers), rulesOf[corev1.LifecycleHandler](lifecycleHandlers), []rule{
+	return slices.Concat(probeHandlers.rules(), lifecycleHandlers.rules(), []rule{
 		onField[corev1.Probe]("initialDelaySeconds", nonNegative[int32]),
 		onField[corev1.Probe]("timeoutSeconds", nonNegative[int32]),
 		onField[corev1.Probe]("periodSeconds", nonNegative[int32]),
 		onField[corev1.Probe]("successThreshold", nonNegative[int32]),
 		onField[corev1.Probe]("failureThreshold", nonNegative[int32]),
 		onField[corev1.Probe]("terminationGracePeriodSeconds", positive[int64]),
-		onStruct(func(r *report, h *corev1.ProbeHandler) { oneHandler(r, probeHandlers.set(reflect.ValueOf(h).Elem())) }),
-		onStruct(func(r *report, h *corev1.LifecycleHandler) {
-			oneHandler(r, lifecycleHandlers.set(reflect.ValueOf(h).Elem()))
-		}),
+		onStruct(func(r *report, h *corev1.ProbeHandler) { oneHandler(r, probeHandlers.set(h)) }),
+		onStruct(func(r *report, h *corev1.LifecycleHandler) { oneHandler(r, lifecycleHandlers.set(h)) }),
 
 		require[corev1.ExecAction]("command", ""),
 		require[corev1.HTTPGetAction]("path", ""),
@@ -43,8 +40,8 @@ func probeRules() []rule {
 
 // The handlers of probes and lifecycle hooks.
 var (
-	probeHandlers     = unionOf[corev1.ProbeHandler]()
-	lifecycleHandlers = unionOf[corev1.LifecycleHandler]()
+	probeHandlers     = newUnion[corev1.ProbeHandler]()
+	lifecycleHandlers = newUnion[corev1.LifecycleHandler]()
 )
 
 // oneHandler checks that exactly one handler is set.

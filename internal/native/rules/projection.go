@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -40,6 +39,8 @@ func projectionRules() []rule {
 	}
 }
 
+var projectionTypes = newUnion[corev1.VolumeProjection]()
+
 // projections checks that each source of a projected volume has one type, and that no two files have the same path. As in
 // Kubernetes, an error about a path has the path of the volume.
 func projections(r *report, v *corev1.ProjectedVolumeSource) {
@@ -51,7 +52,7 @@ func projections(r *report, v *corev1.ProjectedVolumeSource) {
 		taken = append(taken, path)
 	}
 	for i, s := range v.Sources {
-		if len(unionOf[corev1.VolumeProjection]().set(reflect.ValueOf(s))) > 1 {
+		if len(projectionTypes.set(&v.Sources[i])) > 1 {
 			r.forbidden("may not specify more than 1 volume type per source", "sources", i)
 		}
 		for _, path := range projectedPaths(s) {

@@ -1,43 +1,61 @@
 package rules
 
-import (
-	"reflect"
-	"slices"
-)
+import "reflect"
 
-// union lists fields of a struct of which one is set, in the order in which Kubernetes checks them. All are pointers. If
-// several are set, Kubernetes validates the first one and refuses the others.
-type union []string
-
-// unionOf returns the union of all fields of a struct.
-func unionOf[T any]() union {
-	var names union
-	for f := range reflect.TypeFor[T]().Fields() {
-		names = append(names, jsonName(f))
-	}
-	return names
+// union is fields of a struct of which one is set, in the order in which Kubernetes checks them. All are pointers. If several
+// are set, Kubernetes validates the first one and refuses the others.
+type union[T any] struct {
+	names []string
+	// indices are the places of the fields in the struct. They are computed once: every write of a pod needs them.
+	indices []int
 }
 
-// rulesOf returns rules that validate only the first field of a union that is set.
-func rulesOf[T any](u union) []rule {
-	rules := make([]rule, len(u))
-	for i, name := range u {
+// newUnion returns the union of fields by their JSON names, or of all fields of the struct.
+func newUnion[T any](names ...string) union[T] {
+	t := reflect.TypeFor[T]()
+	if len(names) == 0 {
+		for f := range t.Fields() {
+			names = append(names, jsonName(f))
+		}
+	}
+	u := union[T]{names: names}
+	for _, name := range names {
+		u.indices = append(u.indices, fieldOf(t, name).Index[0])
+	}
+	return u
+}
+
+// rules returns rules that validate only the first field that is set.
+func (u union[T]) rules() []rule {
+	rules := make([]rule, len(u.names))
+	for i, name := range u.names {
 		rules[i] = when(name, func(_ *report, s *T) bool {
-			set := u.set(reflect.ValueOf(s).Elem())
-			return len(set) == 0 || set[0] == name
+			first, found := u.first(s)
+			return !found || first == name
 		})
 	}
 	return rules
 }
 
-// set returns the names of the fields that are set.
-func (u union) set(v reflect.Value) []string {
-	var names []string
-	for i := range v.NumField() {
-		if name := jsonName(v.Type().Field(i)); slices.Contains(u, name) && !v.Field(i).IsNil() {
-			names = append(names, name)
+// first returns the name of the first field that is set.
+func (u union[T]) first(s *T) (name string, found bool) {
+	v := reflect.ValueOf(s).Elem()
+	for i, index := range u.indices {
+		if !v.Field(index).IsNil() {
+			return u.names[i], true
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return slices.Index(u, a) - slices.Index(u, b) })
+	return "", false
+}
+
+// set returns the names of the fields that are set.
+func (u union[T]) set(s *T) []string {
+	v := reflect.ValueOf(s).Elem()
+	var names []string
+	for i, index := range u.indices {
+		if !v.Field(index).IsNil() {
+			names = append(names, u.names[i])
+		}
+	}
 	return names
 }

@@ -10,17 +10,17 @@ import (
 )
 
 // volumeTypes are the types of volumes.
-var volumeTypes = union{
+var volumeTypes = newUnion[corev1.VolumeSource](
 	"emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker",
 	"persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc", "flexVolume", "configMap", "azureFile",
 	"vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral", "image",
-}
+)
 
 // secondVolumes are the names of two types in errors about a second type, as Kubernetes writes them.
 var secondVolumes = map[string]string{"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 
 func volumeRules() []rule {
-	return slices.Concat(rulesOf[corev1.VolumeSource](volumeTypes), volumeSourceRules(), projectionRules(), []rule{
+	return slices.Concat(volumeTypes.rules(), volumeSourceRules(), projectionRules(), []rule{
 		onField[corev1.Volume]("name", dnsLabel),
 		onStruct(func(r *report, v *corev1.Volume) {
 			oneVolume(r, &v.VolumeSource)
@@ -64,7 +64,7 @@ func volumeRules() []rule {
 
 // oneVolume checks that a volume has exactly one type.
 func oneVolume(r *report, s *corev1.VolumeSource) {
-	set := volumeTypes.set(reflect.ValueOf(s).Elem())
+	set := volumeTypes.set(s)
 	if len(set) == 0 {
 		r.required("must specify a volume type")
 		return
@@ -79,8 +79,7 @@ func oneVolume(r *report, s *corev1.VolumeSource) {
 
 // claimName checks the name of the claim that the cluster creates for an ephemeral volume.
 func claimName(r *report, v *corev1.Volume) {
-	isFirst := v.Ephemeral != nil && volumeTypes.set(reflect.ValueOf(&v.VolumeSource).Elem())[0] == "ephemeral"
-	if !isFirst || r.owner == nil || r.owner.Name == "" || v.Name == "" {
+	if first, _ := volumeTypes.first(&v.VolumeSource); first != "ephemeral" || r.owner == nil || r.owner.Name == "" || v.Name == "" {
 		return
 	}
 	claim := r.owner.Name + "-" + v.Name

@@ -20,8 +20,13 @@ func (r *report) walk(n *node, v reflect.Value) {
 			check(r, v)
 		}
 		for i := range n.fields {
-			if f := &n.fields[i]; f.condition == nil || f.condition(r, v) {
-				r.walkField(f, v.Field(f.index))
+			f := &n.fields[i]
+			value := v.Field(f.index)
+			if f.pointer && f.required == nil && value.IsNil() {
+				continue // there is nothing to check, and conditions cost more
+			}
+			if f.condition == nil || f.condition(r, v) {
+				r.walkField(f, value)
 			}
 		}
 		for _, check := range n.checks {
