@@ -45,16 +45,7 @@ func (*attributesClasses) name() string { return "attributesclasses" }
 func (a *attributesClasses) watch(factory informers.SharedInformerFactory, enqueue func(cache.ObjectName)) error {
 	informer := factory.Storage().V1().VolumeAttributesClasses().Informer()
 	a.store = informer.GetStore()
-	enqueueClass := func(obj any) {
-		class, ok := obj.(*storagev1.VolumeAttributesClass)
-		if ok && (a.finalizer.isMissing(class) || a.finalizer.holds(class)) {
-			enqueue(cache.MetaObjectToName(class))
-		}
-	}
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    enqueueClass,
-		UpdateFunc: func(_, newObj any) { enqueueClass(newObj) },
-	}); err != nil {
+	if err := a.finalizer.watch(informer, enqueue); err != nil {
 		return err
 	}
 	claims, err := claimInformer(factory)

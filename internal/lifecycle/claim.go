@@ -48,16 +48,7 @@ func (c *claims) watch(factory informers.SharedInformerFactory, enqueue func(cac
 		return err
 	}
 	c.store = informer.GetStore()
-	enqueueClaim := func(obj any) {
-		claim, ok := obj.(*corev1.PersistentVolumeClaim)
-		if ok && (c.finalizer.isMissing(claim) || c.finalizer.holds(claim)) {
-			enqueue(cache.MetaObjectToName(claim))
-		}
-	}
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    enqueueClaim,
-		UpdateFunc: func(_, newObj any) { enqueueClaim(newObj) },
-	}); err != nil {
+	if err := c.finalizer.watch(informer, enqueue); err != nil {
 		return err
 	}
 	return c.watchPods(factory, enqueue)

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/cache"
 )
 
 // finalizer adds a finalizer to objects and removes it. It needs nothing but the metadata of
@@ -27,6 +28,20 @@ func (f finalizer) isMissing(obj metav1.Object) bool {
 // holds reports whether the object is being deleted and has the finalizer.
 func (f finalizer) holds(obj metav1.Object) bool {
 	return obj.GetDeletionTimestamp() != nil && slices.Contains(obj.GetFinalizers(), f.name)
+}
+
+// watch enqueues an object when it has to get the finalizer, and when it is being deleted.
+func (f finalizer) watch(informer cache.SharedIndexInformer, enqueue func(cache.ObjectName)) error {
+	changed := func(obj any) {
+		if object, ok := obj.(metav1.Object); ok && (f.isMissing(object) || f.holds(object)) {
+			enqueue(cache.MetaObjectToName(object))
+		}
+	}
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    changed,
+		UpdateFunc: func(_, newObj any) { changed(newObj) },
+	})
+	return err
 }
 
 // attach adds the finalizer to an object.

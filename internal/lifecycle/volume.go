@@ -37,17 +37,7 @@ func (v *volumes) watch(factory informers.SharedInformerFactory, enqueue func(ca
 		return err
 	}
 	v.store = informer.GetStore()
-	enqueueVolume := func(obj any) {
-		found, ok := obj.(*corev1.PersistentVolume)
-		if ok && (v.finalizer.isMissing(found) || v.finalizer.holds(found)) {
-			enqueue(cache.MetaObjectToName(found))
-		}
-	}
-	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    enqueueVolume,
-		UpdateFunc: func(_, newObj any) { enqueueVolume(newObj) },
-	})
-	return err
+	return v.finalizer.watch(informer, enqueue)
 }
 
 // reconcile adds the finalizer to a volume that lacks it. It removes the finalizer from a

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -120,7 +121,7 @@ func createDefinitions(t *testing.T, models models, ours, theirs *server) []targ
 		if err := json.Unmarshal(stored.Schema.OpenAPIV3Schema, to.schema); err != nil {
 			t.Fatal(err)
 		}
-		to.schema.Properties["metadata"] = spec.Schema{SchemaProps: spec.SchemaProps{Ref: spec.MustCreateRef(models.named(".v1.ObjectMeta"))}}
+		to.schema.Properties["metadata"] = spec.Schema{SchemaProps: spec.SchemaProps{Ref: spec.MustCreateRef(metav1.ObjectMeta{}.OpenAPIModelName())}}
 		_, to.status = stored.Subresources["status"]
 		_, to.scale = stored.Subresources["scale"]
 		to.path = collection(schema.GroupVersion{Group: read.Spec.Group, Version: stored.Name}, "custom", read.Spec.Names.Plural)
@@ -157,16 +158,6 @@ func (m models) keepKnown(side *server) {
 			}
 		}
 	}
-}
-
-// named returns the only model whose name ends with a suffix.
-func (m models) named(suffix string) string {
-	for name := range m {
-		if strings.HasSuffix(name, suffix) {
-			return name
-		}
-	}
-	panic("no model " + suffix)
 }
 
 func encode(object any) []byte {

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// deviceClaimREST creates a claim, or a template for claims, with admin access to devices only in a namespace whose label
-// allows it. Admin access reaches devices that other pods use.
+// deviceClaimREST creates a claim, or a template for claims, with admin access to devices only in a namespace with
+// a label that allows it. Admin access reaches devices that other pods use.
 type deviceClaimREST struct {
 	*kindREST
 	namespaces rest.Getter

@@ -157,7 +157,7 @@ func resourceField(r *report, f *corev1.ResourceFieldSelector) {
 // byteDivisors are the divisors of a resource that is counted in bytes.
 const byteDivisors = "1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei"
 
-// envReference checks the name of an object whose entries become environment variables.
+// envReference checks the name of a ConfigMap or Secret. Its entries become environment variables.
 func envReference(r *report, name string) {
 	if name == "" {
 		r.required("", "name")

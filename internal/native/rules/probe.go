@@ -76,7 +76,7 @@ func sleepAction(r *report, s *corev1.SleepAction) {
 	}
 }
 
-// stopSignal checks the signal that stops a container of a pod for another system than Linux, whose signals are in the schema.
+// stopSignal checks the signal that stops a container. The schema has the signals of Linux, so this is for pods of other systems.
 func stopSignal(r *report, l *corev1.Lifecycle) {
 	windows := []string{string(corev1.SIGKILL), string(corev1.SIGTERM)}
 	switch {

@@ -104,7 +104,8 @@ func comparesTaints(s *corev1.PodSpec) bool {
 	})
 }
 
-// labelKeys checks the keys whose values in the labels of the pod a selector also matches, or does not match.
+// labelKeys checks matchLabelKeys and mismatchLabelKeys: keys of labels of the pod. A selector matches only pods with the same values
+// of the first, and with other values of the second.
 func labelKeys(r *report, match, mismatch []string, selector *metav1.LabelSelector) {
 	for _, list := range []struct {
 		name string
