@@ -24,6 +24,7 @@ import (
 	"holdfast.dev/holdfast/internal/othercluster/guard"
 	"holdfast.dev/holdfast/internal/othercluster/guard/setup"
 	"holdfast.dev/holdfast/internal/othercluster/installation"
+	"holdfast.dev/holdfast/internal/policy"
 	"holdfast.dev/holdfast/internal/waittest"
 	"holdfast.dev/holdfast/internal/yamltest"
 )
@@ -147,13 +148,13 @@ func runGuard(t *testing.T, server *servertest.Server) func() {
 	// The guard ends if it may not read what it needs at its start.
 	for _, right := range []authorizationv1.ResourceAttributes{
 		{Verb: "create", Group: "admissionregistration.k8s.io", Resource: "validatingwebhookconfigurations"},
-		{Verb: "list", Group: guard.Policies().Group, Resource: guard.Policies().Resource},
+		{Verb: "list", Group: policy.Policies().Group, Resource: policy.Policies().Resource},
 		{Verb: "get", Namespace: guard.Namespace, Resource: "secrets", Name: guard.SecretName},
 	} {
 		servertest.AwaitRight(t, server.Client(t), guardAccount, right)
 	}
 	waittest.Until(t, "policies are served", func() error {
-		_, err := dynamic.NewForConfigOrDie(server.Config(t)).Resource(guard.Policies()).List(t.Context(), metav1.ListOptions{})
+		_, err := dynamic.NewForConfigOrDie(server.Config(t)).Resource(policy.Policies()).List(t.Context(), metav1.ListOptions{})
 		return err
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

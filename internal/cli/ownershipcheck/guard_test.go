@@ -20,6 +20,7 @@ import (
 	"holdfast.dev/holdfast/internal/othercluster/guard"
 	"holdfast.dev/holdfast/internal/othercluster/guard/setup"
 	"holdfast.dev/holdfast/internal/othercluster/installation"
+	"holdfast.dev/holdfast/internal/policy"
 	"holdfast.dev/holdfast/internal/waittest"
 )
 
@@ -35,7 +36,7 @@ func runGuard(t *testing.T, config *rest.Config) {
 		t.Fatal(err)
 	}
 	// A guard ends if the server does not serve the kind of policies yet.
-	served := dynamic.NewForConfigOrDie(config).Resource(guard.Policies())
+	served := dynamic.NewForConfigOrDie(config).Resource(policy.Policies())
 	waittest.Until(t, "policies are served", func() error {
 		_, err := served.List(t.Context(), metav1.ListOptions{})
 		return err

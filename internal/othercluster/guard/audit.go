@@ -16,6 +16,7 @@ import (
 	"holdfast.dev/holdfast/internal/connection"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/finding"
+	"holdfast.dev/holdfast/internal/policy"
 )
 
 // The rules of the findings of Audit.
@@ -72,42 +73,42 @@ func (a *audit) report(rule string, severity finding.Severity, object, path, mes
 }
 
 func (a *audit) run(ctx context.Context) error {
-	var in inputs
+	var in policy.Inputs
 	err := a.each(ctx, a.server.Dynamic.Resource(definitions()).List, func(obj *unstructured.Unstructured) {
 		if obj.GetAnnotations()[immutability.Annotation] != "" {
-			in.annotated = append(in.annotated, obj.GetName())
+			in.Annotated = append(in.Annotated, obj.GetName())
 		}
 		a.definition(obj)
 	})
 	if err != nil {
 		return fmt.Errorf("list definitions: %w", err)
 	}
-	err = a.each(ctx, a.server.Dynamic.Resource(Policies()).List, in.add)
+	err = a.each(ctx, a.server.Dynamic.Resource(policy.Policies()).List, in.Add)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("list policies: %w", err)
 	}
-	rules, err := compiler{server: a.server}.compile(ctx, in)
+	rules, err := policy.Compiler{Server: connected{a.server}}.Compile(ctx, in)
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(rules.problems)) {
-		for _, problem := range rules.problems[name] {
+	for _, name := range slices.Sorted(maps.Keys(rules.Problems)) {
+		for _, problem := range rules.Problems[name] {
 			a.report(withoutEffect, finding.Error, "customresourcedefinitions/"+name, "metadata.annotations", problem)
 		}
 	}
-	for _, policy := range in.policies {
-		for _, problem := range rules.reports[policy.Name].problems {
-			a.report(withoutEffect, finding.Error, "immutabilitypolicies/"+policy.Name, "spec", problem)
+	for _, each := range in.Policies {
+		for _, problem := range rules.Reports[each.Name].Problems {
+			a.report(withoutEffect, finding.Error, "immutabilitypolicies/"+each.Name, "spec", problem)
 		}
 	}
-	guarded, err := compiler{server: a.server, policiesOnly: a.policiesOnly}.compile(ctx, in)
+	guarded, err := policy.Compiler{Server: connected{a.server}, PoliciesOnly: a.policiesOnly}.Compile(ctx, in)
 	if err != nil {
 		return err
 	}
 	if err := a.coverage(ctx, guarded); err != nil {
 		return err
 	}
-	for _, r := range rules.sorted() {
+	for _, r := range rules.Sorted() {
 		if err := a.resource(ctx, r); err != nil {
 			return err
 		}
@@ -181,27 +182,14 @@ func (a *audit) lost(name string, live, applied *definition.CustomResourceDefini
 	}
 }
 
-func decodeDefinition(object map[string]any) (*definition.CustomResourceDefinition, error) {
-	text, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
-	crd := &definition.CustomResourceDefinition{}
-	if err := json.Unmarshal(text, crd); err != nil {
-		return nil, err
-	}
-	definition.SetDefaults(crd)
-	return crd, nil
-}
-
 // coverage finds resources with rules that the webhook configuration does not have.
-func (a *audit) coverage(ctx context.Context, rules *table) error {
+func (a *audit) coverage(ctx context.Context, rules *policy.Table) error {
 	live, err := a.server.Typed.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, Name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
-	for _, r := range rules.sorted() {
-		for _, name := range r.names() {
+	for _, r := range rules.Sorted() {
+		for _, name := range r.Names() {
 			covered := false
 			for _, webhook := range live.Webhooks {
 				for _, rule := range webhook.Rules {

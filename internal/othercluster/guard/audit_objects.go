@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"holdfast.dev/holdfast/internal/finding"
+	"holdfast.dev/holdfast/internal/policy"
 )
 
 // lastApplied is the annotation in which kubectl apply stores the configuration.
@@ -18,10 +19,10 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // resource finds objects of a guarded resource whose guarded fields differ from the last applied
 // configuration.
-func (a *audit) resource(ctx context.Context, r *resource) error {
-	version := r.versions[0]
-	for _, from := range r.sources {
-		if rules, ok := from.rules.(definedRules); ok && version == "*" {
+func (a *audit) resource(ctx context.Context, r *policy.Resource) error {
+	version := r.Versions[0]
+	for _, from := range r.Sources {
+		if rules, ok := from.Rules.(policy.DefinedRules); ok && version == "*" {
 			version = servedVersion(rules)
 		}
 	}
@@ -39,12 +40,12 @@ func (a *audit) resource(ctx context.Context, r *resource) error {
 }
 
 // servedVersion returns the storage version if it is served, or else the first served version.
-func servedVersion(rules definedRules) string {
-	name := rules.crd.Spec.StorageVersion()
-	if rules.crd.Spec.Version(name).Served {
+func servedVersion(rules policy.DefinedRules) string {
+	name := rules.CRD.Spec.StorageVersion()
+	if rules.CRD.Spec.Version(name).Served {
 		return name
 	}
-	for _, v := range rules.crd.Spec.Versions {
+	for _, v := range rules.CRD.Spec.Versions {
 		if v.Served {
 			return v.Name
 		}
@@ -53,7 +54,7 @@ func servedVersion(rules definedRules) string {
 }
 
 // drift checks the update that the next apply of the same file would make.
-func (a *audit) drift(ctx context.Context, r *resource, version string, obj *unstructured.Unstructured) {
+func (a *audit) drift(ctx context.Context, r *policy.Resource, version string, obj *unstructured.Unstructured) {
 	var applied map[string]any
 	if json.Unmarshal([]byte(obj.GetAnnotations()[lastApplied]), &applied) != nil {
 		return
@@ -68,12 +69,12 @@ func (a *audit) drift(ctx context.Context, r *resource, version string, obj *uns
 			updated[name] = merged(updated[name], value)
 		}
 	}
-	u := &update{
-		version: version, namespace: obj.GetNamespace(), name: obj.GetName(), oldObj: obj.Object, newObj: updated,
-		stored: func(context.Context, string) (map[string]any, error) { return obj.Object, nil },
+	u := &policy.Update{
+		Version: version, Namespace: obj.GetNamespace(), Name: obj.GetName(), OldObj: obj.Object, NewObj: updated,
+		Stored: func(context.Context, string) (map[string]any, error) { return obj.Object, nil },
 	}
-	for _, from := range r.sources {
-		found, err := from.rules.check(ctx, u)
+	for _, from := range r.Sources {
+		found, err := from.Rules.Check(ctx, u)
 		if err != nil {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"holdfast.dev/holdfast/internal/policy"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -30,16 +31,16 @@ func noElection() admissionregistrationv1.MatchCondition {
 	return admissionregistrationv1.MatchCondition{
 		Name: "no-leader-election",
 		Expression: fmt.Sprintf(`!(request.resource.group == "" && request.resource.resource in ["configmaps", "endpoints"] && `+
-			`has(oldObject.metadata.annotations) && %q in oldObject.metadata.annotations)`, leaderAnnotation),
+			`has(oldObject.metadata.annotations) && %q in oldObject.metadata.annotations)`, policy.LeaderAnnotation),
 	}
 }
 
-// notExcluded leaves out the resources of Excluded.
+// notExcluded leaves out the resources of policy.Excluded.
 func notExcluded() admissionregistrationv1.MatchCondition {
 	return admissionregistrationv1.MatchCondition{
 		Name: "not-excluded",
 		Expression: fmt.Sprintf(`!(request.resource.group in %s) && !(request.resource.group == "" && request.resource.resource in %s)`,
-			list(excludedGroups()), list(excludedCore())),
+			list(policy.ExcludedGroups()), list(policy.ExcludedCore())),
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+
+	"holdfast.dev/holdfast/internal/policy"
 )
 
 // The names of the webhooks, which an API server puts before the message of a refusal.
@@ -27,7 +29,7 @@ const (
 
 // wanted is what the webhook configuration depends on.
 type wanted struct {
-	rules *table
+	rules *policy.Table
 	// ownership means that field ownership is judged.
 	ownership bool
 	address   address
@@ -64,7 +66,7 @@ func (w wanted) configuration() *admissionregistrationv1.ValidatingWebhookConfig
 		ObjectMeta: metav1.ObjectMeta{Name: Name, Labels: map[string]string{"app.kubernetes.io/part-of": Name}},
 		Webhooks:   []admissionregistrationv1.ValidatingWebhook{},
 	}
-	if len(w.rules.resources) > 0 {
+	if len(w.rules.Resources) > 0 {
 		out.Webhooks = append(out.Webhooks, w.immutable())
 	}
 	if w.ownership {
@@ -81,7 +83,7 @@ func (w wanted) webhook(name, path string) admissionregistrationv1.ValidatingWeb
 		SideEffects: new(admissionregistrationv1.SideEffectClassNoneOnDryRun), AdmissionReviewVersions: []string{"v1"},
 		ObjectSelector: &metav1.LabelSelector{},
 		NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
-			Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: ExcludedNamespaces(),
+			Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: append([]string{Namespace}, policy.ExcludedNamespaces()...),
 		}}},
 	}
 }
@@ -91,12 +93,12 @@ func (w wanted) immutable() admissionregistrationv1.ValidatingWebhook {
 	out := w.webhook(ImmutableWebhook, ImmutablePath)
 	out.FailurePolicy, out.TimeoutSeconds = new(admissionregistrationv1.Fail), new(int32(immutableSeconds))
 	elections := false
-	for _, r := range w.rules.sorted() {
-		elections = elections || holdsElections(r.GroupResource)
+	for _, r := range w.rules.Sorted() {
+		elections = elections || policy.HoldsElections(r.GroupResource)
 		out.Rules = append(out.Rules, admissionregistrationv1.RuleWithOperations{
 			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
 			Rule: admissionregistrationv1.Rule{
-				APIGroups: []string{r.Group}, APIVersions: r.versions, Resources: r.names(),
+				APIGroups: []string{r.Group}, APIVersions: r.Versions, Resources: r.Names(),
 				Scope: new(admissionregistrationv1.AllScopes),
 			},
 		})

@@ -3,6 +3,8 @@ package guard
 import (
 	"context"
 	"maps"
+
+	"holdfast.dev/holdfast/internal/policy"
 )
 
 // Problems returns why rules in the annotation of a definition, as a server returns it, have no effect, and the
@@ -12,16 +14,16 @@ func Problems(object map[string]any) (problems []string, table map[string][]stri
 	if err != nil {
 		return nil, nil, err
 	}
-	t := newTable()
-	problems = t.addAnnotated(crd)
+	t := policy.NewTable()
+	problems = t.AddAnnotated(crd)
 	table = map[string][]string{}
-	for name, r := range maps.All(t.resources) {
-		for _, from := range r.sources {
-			rules, isDefined := from.rules.(definedRules)
+	for name, r := range maps.All(t.Resources) {
+		for _, from := range r.Sources {
+			rules, isDefined := from.Rules.(policy.DefinedRules)
 			if !isDefined {
 				continue
 			}
-			marks, err := rules.crd.Marks()
+			marks, err := rules.CRD.Marks()
 			if err != nil {
 				return nil, nil, err
 			}

@@ -13,12 +13,13 @@ import (
 
 	"holdfast.dev/holdfast/internal/definition/refusal"
 	"holdfast.dev/holdfast/internal/othercluster/admissionreview"
+	"holdfast.dev/holdfast/internal/policy"
 )
 
 // judge decides about reviews.
 type judge struct {
 	// resource returns the rules of a resource, nil if it is not guarded.
-	resource func(ctx context.Context, name schema.GroupResource) (*resource, error)
+	resource func(ctx context.Context, name schema.GroupResource) (*policy.Resource, error)
 	read     readFunc
 	// namespace returns the labels of a namespace.
 	namespace func(name string) (labels.Set, error)
@@ -53,9 +54,9 @@ func (j *judge) answer(ctx context.Context, request *admissionv1.AdmissionReques
 		return admissionreview.Denied(err)
 	}
 	j.events.record(request, found.hits)
-	answer := refusal.Answer{Kind: r.kind, Name: u.name, Code: j.status}
+	answer := refusal.Answer{Kind: r.Kind, Name: u.Name, Code: j.status}
 	if len(found.refused)+len(found.warned) > 0 {
-		answer.UID = (&unstructured.Unstructured{Object: u.oldObj}).GetUID()
+		answer.UID = (&unstructured.Unstructured{Object: u.OldObj}).GetUID()
 		answer.Values = j.mayGet(ctx, request)
 	}
 	if len(found.warned) > 0 {
@@ -78,27 +79,27 @@ type violations struct {
 }
 
 // check returns the violations of an update. If it returns an error, those found so far are valid.
-func (j *judge) check(ctx context.Context, r *resource, u *update) (violations, error) {
+func (j *judge) check(ctx context.Context, r *policy.Resource, u *policy.Update) (violations, error) {
 	var all violations
-	for _, from := range r.sources {
-		matches, err := from.match.matches(u, j.namespace)
+	for _, from := range r.Sources {
+		matches, err := from.Match.Matches(u, j.namespace)
 		if err != nil {
 			return all, err
 		}
 		if !matches {
 			continue
 		}
-		found, err := from.rules.check(ctx, u)
+		found, err := from.Rules.Check(ctx, u)
 		if err != nil {
 			return all, err
 		}
-		if from.policy != "" && len(found) > 0 {
+		if from.Policy != "" && len(found) > 0 {
 			for i := range found {
-				found[i].Source = "policy " + from.policy
+				found[i].Source = "policy " + from.Policy
 			}
-			all.hits = append(all.hits, hit{policy: from.policy, warns: from.warns, found: found})
+			all.hits = append(all.hits, hit{policy: from.Policy, warns: from.Warns, found: found})
 		}
-		if from.warns {
+		if from.Warns {
 			all.warned = refusal.Merge(all.warned, found)
 		} else {
 			all.refused = refusal.Merge(all.refused, found)
@@ -109,7 +110,7 @@ func (j *judge) check(ctx context.Context, r *resource, u *update) (violations, 
 
 // update returns the write of a review. A review of the scale has Scales, so the object is read, and
 // the update is the one that the API server makes of it.
-func (j *judge) update(ctx context.Context, r *resource, request *admissionv1.AdmissionRequest) (*update, error) {
+func (j *judge) update(ctx context.Context, r *policy.Resource, request *admissionv1.AdmissionRequest) (*policy.Update, error) {
 	oldObj, err := admissionreview.Object(request.OldObject)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("review: request.oldObject: %v", err))
@@ -118,10 +119,10 @@ func (j *judge) update(ctx context.Context, r *resource, request *admissionv1.Ad
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("review: request.object: %v", err))
 	}
-	u := &update{version: request.Resource.Version, namespace: request.Namespace, name: request.Name}
+	u := &policy.Update{Version: request.Resource.Version, Namespace: request.Namespace, Name: request.Name}
 	at := schema.GroupVersionResource(request.Resource)
 	version := oldObj.GetResourceVersion()
-	u.stored = func(ctx context.Context, name string) (map[string]any, error) {
+	u.Stored = func(ctx context.Context, name string) (map[string]any, error) {
 		in := at.GroupResource().WithVersion(name)
 		found, err := j.read.at(ctx, in, request, version)
 		if err != nil {
@@ -130,18 +131,18 @@ func (j *judge) update(ctx context.Context, r *resource, request *admissionv1.Ad
 		return found.Object, nil
 	}
 	if request.SubResource != "scale" {
-		u.oldObj, u.newObj = oldObj.Object, newObj.Object
+		u.OldObj, u.NewObj = oldObj.Object, newObj.Object
 		return u, nil
 	}
 	parent, err := j.read.at(ctx, at, request, version)
 	if err != nil {
 		return nil, err
 	}
-	scaled, err := scaledObject(parent, newObj, r.replicas[at.Version])
+	scaled, err := scaledObject(parent, newObj, r.Replicas[at.Version])
 	if err != nil {
 		return nil, err
 	}
-	u.oldObj, u.newObj = parent.Object, scaled.Object
+	u.OldObj, u.NewObj = parent.Object, scaled.Object
 	return u, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/holdfast/internal/native"
 	"holdfast.dev/holdfast/internal/native/judgement"
 	"holdfast.dev/holdfast/internal/native/views"
+	"holdfast.dev/holdfast/internal/policy"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -117,7 +118,7 @@ func (k *kinds) replicas(ctx context.Context, in schema.GroupVersionResource) []
 		version, _ := each.(map[string]any)
 		path, _, _ := unstructured.NestedString(version, "subresources", "scale", "specReplicasPath")
 		if version["name"] == in.Version && path != "" {
-			return fieldsOf(path)
+			return policy.FieldsOf(path)
 		}
 	}
 	return standard

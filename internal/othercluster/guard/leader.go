@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/holdfast/internal/connection"
 	"holdfast.dev/holdfast/internal/native/judgement"
 	"holdfast.dev/holdfast/internal/othercluster/webhook"
+	"holdfast.dev/holdfast/internal/policy"
 )
 
 // writeInterval is the interval at which the leader writes the configuration again, in case another
@@ -57,9 +58,9 @@ func (l leader) run(ctx context.Context) error {
 }
 
 // announce records an Event about each definition whose rules without effect have changed.
-func (l leader) announce(current *table) {
-	maps.DeleteFunc(l.told, func(name, _ string) bool { return len(current.problems[name]) == 0 })
-	for name, problems := range current.problems {
+func (l leader) announce(current *policy.Table) {
+	maps.DeleteFunc(l.told, func(name, _ string) bool { return len(current.Problems[name]) == 0 })
+	for name, problems := range current.Problems {
 		text := strings.Join(problems, "; ")
 		obj, known, err := l.rules.definitions.GetStore().GetByKey(name)
 		crd, ok := obj.(*metav1.PartialObjectMetadata)
@@ -71,7 +72,7 @@ func (l leader) announce(current *table) {
 	}
 }
 
-func (l leader) write(ctx context.Context, current *table) error {
+func (l leader) write(ctx context.Context, current *policy.Table) error {
 	at, err := l.config.address(ctx, l.server)
 	if err != nil {
 		return err
@@ -87,7 +88,7 @@ func (l leader) write(ctx context.Context, current *table) error {
 		return err
 	}
 	l.tokens.learn(at.token)
-	for name, said := range current.reports {
+	for name, said := range current.Reports {
 		if err := l.writeStatus(ctx, name, said); err != nil {
 			return fmt.Errorf("status of policy %s: %w", name, err)
 		}
@@ -96,43 +97,43 @@ func (l leader) write(ctx context.Context, current *table) error {
 }
 
 // writeStatus writes what a policy matches and what it cannot, if the status differs.
-func (l leader) writeStatus(ctx context.Context, name string, said report) error {
-	policies := l.server.Dynamic.Resource(Policies())
+func (l leader) writeStatus(ctx context.Context, name string, said policy.Report) error {
+	policies := l.server.Dynamic.Resource(policy.Policies())
 	cached, known, err := l.rules.policies.GetStore().GetByKey(name)
 	if err != nil || !known {
 		return err
 	}
-	policy, ok := cached.(*unstructured.Unstructured)
-	if !ok || policy.GetGeneration() != said.generation {
+	obj, ok := cached.(*unstructured.Unstructured)
+	if !ok || obj.GetGeneration() != said.Generation {
 		return nil
 	}
 	ready, reason, message := "True", "InForce", "all rules are in force"
-	if len(said.problems) > 0 {
-		ready, reason, message = "False", "Incomplete", strings.Join(said.problems, "\n")
+	if len(said.Problems) > 0 {
+		ready, reason, message = "False", "Incomplete", strings.Join(said.Problems, "\n")
 	}
-	matched := make([]any, len(said.matched))
-	for i, text := range said.matched {
+	matched := make([]any, len(said.Matched))
+	for i, text := range said.Matched {
 		matched[i] = text
 	}
-	before, _, _ := unstructured.NestedSlice(policy.Object, "status", "conditions")
+	before, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	since := metav1.Now().UTC().Format(time.RFC3339)
 	if len(before) == 1 {
 		was, _ := before[0].(map[string]any)
 		if was["status"] == ready {
 			since, _ = was["lastTransitionTime"].(string)
 		}
-		guarded, _, _ := unstructured.NestedSlice(policy.Object, "status", "guarded")
-		if was["status"] == ready && was["message"] == message && was["observedGeneration"] == said.generation &&
+		guarded, _, _ := unstructured.NestedSlice(obj.Object, "status", "guarded")
+		if was["status"] == ready && was["message"] == message && was["observedGeneration"] == said.Generation &&
 			fmt.Sprint(guarded) == fmt.Sprint(matched) {
 			return nil
 		}
 	}
-	updated := policy.DeepCopy()
+	updated := obj.DeepCopy()
 	updated.Object["status"] = map[string]any{
 		"guarded": matched,
 		"conditions": []any{map[string]any{
 			"type": "Ready", "status": ready, "reason": reason, "message": message,
-			"lastTransitionTime": since, "observedGeneration": said.generation,
+			"lastTransitionTime": since, "observedGeneration": said.Generation,
 		}},
 	}
 	_, err = policies.UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: Name})

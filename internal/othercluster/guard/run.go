@@ -17,6 +17,7 @@ import (
 	"holdfast.dev/holdfast/internal/lifecycle"
 	"holdfast.dev/holdfast/internal/native/judgement"
 	"holdfast.dev/holdfast/internal/othercluster/webhook"
+	"holdfast.dev/holdfast/internal/policy"
 )
 
 const (
@@ -82,7 +83,7 @@ func Run(ctx context.Context, config Config) error {
 	}
 	defer server.Close()
 	// Without the kind, its informer would wait for it forever.
-	if _, err := server.Dynamic.Resource(Policies()).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
+	if _, err := server.Dynamic.Resource(policy.Policies()).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
 		return fmt.Errorf("list policies: %w: run %q first", err, Certificates().Remedy)
 	}
 	if config.PoliciesOnly {
@@ -126,7 +127,7 @@ func run(ctx context.Context, config Config, server *connection.Connection, open
 	defer running.Wait()
 	defer end()
 
-	rules := newTracker(compiler{server: server, policiesOnly: config.PoliciesOnly})
+	rules := newTracker(server, policy.Compiler{Server: connected{server}, PoliciesOnly: config.PoliciesOnly})
 	running.Go(func() { rules.run(serving) })
 	if err := rules.wait(ctx); err != nil {
 		return err

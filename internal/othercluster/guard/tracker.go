@@ -19,6 +19,8 @@ import (
 
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/broadcast"
+	"holdfast.dev/holdfast/internal/connection"
+	"holdfast.dev/holdfast/internal/policy"
 )
 
 // retryInterval is the time after which a table is compiled again that could not be compiled.
@@ -26,26 +28,26 @@ const retryInterval = time.Second
 
 // tracker keeps the table of rules up to date.
 type tracker struct {
-	compiler
+	policy.Compiler
+	server                            *connection.Connection
 	definitions, namespaces, policies cache.SharedIndexInformer
 	// changed has a value if a source has changed.
 	changed chan struct{}
-	current atomic.Pointer[table]
+	current atomic.Pointer[policy.Table]
 
 	mu sync.Mutex
 	// updated is sent when current changes.
 	updated broadcast.Signal
 }
 
-func newTracker(compiler compiler) *tracker {
-	server := compiler.server
+func newTracker(server *connection.Connection, compiler policy.Compiler) *tracker {
 	namespaces := runtimeschema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	indexers := cache.Indexers{}
 	t := &tracker{
-		compiler:    compiler,
+		Compiler: compiler, server: server,
 		definitions: metadatainformer.NewFilteredMetadataInformer(server.Metadata, definitions(), "", 0, indexers, nil).Informer(),
 		namespaces:  metadatainformer.NewFilteredMetadataInformer(server.Metadata, namespaces, "", 0, indexers, nil).Informer(),
-		policies:    dynamicinformer.NewFilteredDynamicInformer(server.Dynamic, Policies(), "", 0, indexers, nil).Informer(),
+		policies:    dynamicinformer.NewFilteredDynamicInformer(server.Dynamic, policy.Policies(), "", 0, indexers, nil).Informer(),
 		changed:     make(chan struct{}, 1),
 	}
 	return t
@@ -85,9 +87,9 @@ func (t *tracker) run(ctx context.Context) {
 // compileCurrent compiles the table from the informers, and repeats that while the API server fails.
 func (t *tracker) compileCurrent(ctx context.Context) {
 	for ctx.Err() == nil {
-		compiled, err := t.compile(ctx, t.inputs())
+		compiled, err := t.Compile(ctx, t.inputs())
 		if err == nil {
-			for name, problems := range compiled.problems {
+			for name, problems := range compiled.Problems {
 				for _, problem := range problems {
 					klog.InfoS("a rule without effect", "definition", name, "problem", problem)
 				}
@@ -107,29 +109,19 @@ func (t *tracker) compileCurrent(ctx context.Context) {
 }
 
 // inputs returns the sources in the informers.
-func (t *tracker) inputs() inputs {
-	var in inputs
+func (t *tracker) inputs() policy.Inputs {
+	var in policy.Inputs
 	for _, obj := range t.definitions.GetStore().List() {
 		if meta, ok := obj.(*metav1.PartialObjectMetadata); ok && meta.Annotations[immutability.Annotation] != "" {
-			in.annotated = append(in.annotated, meta.Name)
+			in.Annotated = append(in.Annotated, meta.Name)
 		}
 	}
 	for _, obj := range t.policies.GetStore().List() {
-		if policy, ok := obj.(*unstructured.Unstructured); ok {
-			in.add(policy)
+		if found, ok := obj.(*unstructured.Unstructured); ok {
+			in.Add(found)
 		}
 	}
 	return in
-}
-
-// add adds a policy. The API server validates policies, so one that cannot be decoded is left out.
-func (in *inputs) add(obj *unstructured.Unstructured) {
-	policy, err := decodePolicy(obj)
-	if err != nil {
-		klog.ErrorS(err, "policy without effect")
-		return
-	}
-	in.policies = append(in.policies, policy)
 }
 
 // wait waits for the first table.
@@ -148,7 +140,7 @@ func (t *tracker) wait(ctx context.Context) error {
 }
 
 // latest returns the table, nil if there is none yet, and a channel that is closed when it changes.
-func (t *tracker) latest() (*table, <-chan struct{}) {
+func (t *tracker) latest() (*policy.Table, <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.current.Load(), t.updated.Next()
@@ -156,23 +148,23 @@ func (t *tracker) latest() (*table, <-chan struct{}) {
 
 // resource returns the rules of a resource, nil if it is not guarded. If this replica knows no rules, it
 // may be behind the leader, because of which the API server asks. It then reads the sources.
-func (t *tracker) resource(ctx context.Context, name runtimeschema.GroupResource) (*resource, error) {
-	if found := t.current.Load().resources[name]; found != nil {
+func (t *tracker) resource(ctx context.Context, name runtimeschema.GroupResource) (*policy.Resource, error) {
+	if found := t.current.Load().Resources[name]; found != nil {
 		return found, nil
 	}
-	in := inputs{annotated: []string{name.String()}}
-	policies, err := t.server.Dynamic.Resource(Policies()).List(ctx, metav1.ListOptions{})
+	in := policy.Inputs{Annotated: []string{name.String()}}
+	listed, err := t.server.Dynamic.Resource(policy.Policies()).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list policies: %w", err)
 	}
-	for i := range policies.Items {
-		in.add(&policies.Items[i])
+	for i := range listed.Items {
+		in.Add(&listed.Items[i])
 	}
-	live, err := t.compile(ctx, in)
+	live, err := t.Compile(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	return live.resources[name], nil
+	return live.Resources[name], nil
 }
 
 // labelsOf returns the labels of a namespace.

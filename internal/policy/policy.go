@@ -1,4 +1,4 @@
-package guard
+package policy
 
 import (
 	"cmp"
@@ -32,11 +32,11 @@ type ImmutabilityPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
-	Spec PolicySpec `json:"spec"`
+	Spec Spec `json:"spec"`
 }
 
-// PolicySpec is the part of an ImmutabilityPolicy that its author writes.
-type PolicySpec struct {
+// Spec is the part of an ImmutabilityPolicy that its author writes.
+type Spec struct {
 	// Mode is Enforce or Warn. It is the mode of the rules without one.
 	Mode string `json:"mode,omitempty"`
 	// Resources are the guarded resources as kubectl writes them: deployments.apps, configmaps.
@@ -50,8 +50,8 @@ type PolicySpec struct {
 	ObjectSelector *metav1.LabelSelector `json:"objectSelector,omitempty"`
 }
 
-// decodePolicy decodes a policy that a server returned.
-func decodePolicy(obj *unstructured.Unstructured) (*ImmutabilityPolicy, error) {
+// Decode decodes a policy that a server returned.
+func Decode(obj *unstructured.Unstructured) (*ImmutabilityPolicy, error) {
 	policy := &ImmutabilityPolicy{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, policy); err != nil {
 		return nil, fmt.Errorf("policy %s: %w", obj.GetName(), err)
@@ -89,15 +89,15 @@ func (p *ImmutabilityPolicy) marks(mode string) ([]immutability.Mark, error) {
 	return marks, nil
 }
 
-// match selects the objects of a source.
-type match struct {
+// Match selects the objects of a source.
+type Match struct {
 	// namespaces and objects are nil if they select everything.
 	namespaces, objects labels.Selector
 }
 
 // newMatch returns the selectors of a policy.
-func newMatch(policy *ImmutabilityPolicy) (match, error) {
-	var m match
+func newMatch(policy *ImmutabilityPolicy) (Match, error) {
+	var m Match
 	var err error
 	if selector := policy.Spec.NamespaceSelector; selector != nil {
 		if m.namespaces, err = metav1.LabelSelectorAsSelector(selector); err != nil {
@@ -112,19 +112,19 @@ func newMatch(policy *ImmutabilityPolicy) (match, error) {
 	return m, nil
 }
 
-// matches reports whether an update is of a selected object. labelsOf returns the labels of a
+// Matches reports whether an update is of a selected object. labelsOf returns the labels of a
 // namespace.
-func (m match) matches(u *update, labelsOf func(namespace string) (labels.Set, error)) (bool, error) {
-	if m.objects != nil && !m.objects.Matches(labelsIn(u.oldObj)) && !m.objects.Matches(labelsIn(u.newObj)) {
+func (m Match) Matches(u *Update, labelsOf func(namespace string) (labels.Set, error)) (bool, error) {
+	if m.objects != nil && !m.objects.Matches(labelsIn(u.OldObj)) && !m.objects.Matches(labelsIn(u.NewObj)) {
 		return false, nil
 	}
 	if m.namespaces == nil {
 		return true, nil
 	}
-	if u.namespace == "" {
+	if u.Namespace == "" {
 		return m.namespaces.Matches(labels.Set{}), nil
 	}
-	found, err := labelsOf(u.namespace)
+	found, err := labelsOf(u.Namespace)
 	if err != nil {
 		return false, err
 	}

@@ -1,4 +1,4 @@
-package guard
+package policy
 
 import (
 	"errors"
@@ -13,9 +13,9 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// publishedSchema returns the schema of a kind in the OpenAPI v3 document of its group and version,
+// PublishedSchema returns the schema of a kind in the OpenAPI v3 document of its group and version,
 // with the models that it refers to in place of the references.
-func publishedSchema(document []byte, kind runtimeschema.GroupVersionKind) (*schema.Schema, error) {
+func PublishedSchema(document []byte, kind runtimeschema.GroupVersionKind) (*schema.Schema, error) {
 	var read map[string]any
 	if err := json.Unmarshal(document, &read); err != nil {
 		return nil, fmt.Errorf("OpenAPI of %s: %w", kind.GroupVersion(), err)

@@ -1,4 +1,4 @@
-package guard
+package policy
 
 import (
 	"fmt"
@@ -20,22 +20,22 @@ func withMarks(crd *definition.CustomResourceDefinition, marks []immutability.Ma
 }
 
 // served returns the source with the rules that the API server enforces itself.
-func (c compiler) served(crd *definition.CustomResourceDefinition, from source) source {
-	if !c.policiesOnly {
+func (c Compiler) served(crd *definition.CustomResourceDefinition, from Source) Source {
+	if !c.PoliciesOnly {
 		return from
 	}
 	if compiled, err := definition.Compile(crd); err == nil {
-		from.server = &definedRules{crd: crd, compiled: compiled}
+		from.server = &DefinedRules{CRD: crd, compiled: compiled}
 	}
 	return from
 }
 
-// addAnnotated adds the rules in the annotation of a definition. It returns why some have no effect.
-func (t *table) addAnnotated(crd *definition.CustomResourceDefinition) []string {
+// AddAnnotated adds the rules in the annotation of a definition. It returns why some have no effect.
+func (t *Table) AddAnnotated(crd *definition.CustomResourceDefinition) []string {
 	if Excluded(nameOf(crd)) {
 		return []string{neverGuarded}
 	}
-	return t.addDefinition(crd, source{})
+	return t.addDefinition(crd, Source{})
 }
 
 func nameOf(crd *definition.CustomResourceDefinition) runtimeschema.GroupResource {
@@ -44,10 +44,10 @@ func nameOf(crd *definition.CustomResourceDefinition) runtimeschema.GroupResourc
 
 // addDefinition adds rules for a custom resource: those in the annotation of its definition, or in a copy of it. A rule that our
 // server refuses has no effect. addDefinition returns the reasons of such rules, in the words of the server.
-func (t *table) addDefinition(crd *definition.CustomResourceDefinition, from source) []string {
+func (t *Table) addDefinition(crd *definition.CustomResourceDefinition, from Source) []string {
 	var problems []string
 	for _, e := range crd.AnnotationErrors() {
-		if from.policy == "" {
+		if from.Policy == "" {
 			problems = append(problems, e.Error())
 		} else {
 			problems = append(problems, e.Detail) // the field is in the annotation, which a policy does not have
@@ -63,24 +63,24 @@ func (t *table) addDefinition(crd *definition.CustomResourceDefinition, from sou
 		return append(problems, err.Error())
 	}
 	r := t.resource(nameOf(crd), runtimeschema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind})
-	r.versions = []string{"*"}
+	r.Versions = []string{"*"}
 	if !crd.Spec.ConvertsNothing() {
 		one, differ := convertedVersion(crd, compiled)
-		r.versions = []string{one}
+		r.Versions = []string{one}
 		if differ {
 			problems = append(problems, fmt.Sprintf("its versions have different markers and a conversion webhook: only those of %s count", one))
 		}
 	}
 	for i := range crd.Spec.Versions {
 		v := compiled[crd.Spec.Versions[i].Name]
-		e := endpoints{hasStatus: v.HasStatus()}
+		e := Endpoints{HasStatus: v.HasStatus()}
 		if scale := v.Scale(); scale != nil {
-			e.replicas = fieldsOf(scale.SpecReplicasPath)
+			e.Replicas = FieldsOf(scale.SpecReplicasPath)
 		}
 		r.add(marks, v.Kind.Version, e)
 	}
-	from.rules = definedRules{crd: crd, compiled: compiled, server: from.server}
-	r.sources = append(r.sources, from)
+	from.Rules = DefinedRules{CRD: crd, compiled: compiled, server: from.server}
+	r.Sources = append(r.Sources, from)
 	return problems
 }
 

@@ -1,0 +1,131 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/internal/definition"
+)
+
+// Compiler makes the table of rules. It reads definitions and schemas from the API server.
+type Compiler struct {
+	Server Server
+	// PoliciesOnly means that the API server enforces the rules in definitions itself.
+	PoliciesOnly bool
+}
+
+// Inputs are the sources of rules.
+type Inputs struct {
+	// Annotated are the names of the definitions with the annotation.
+	Annotated []string
+	Policies  []*ImmutabilityPolicy
+}
+
+// Add adds a policy. The API server validates policies, so one that cannot be decoded is left out.
+func (in *Inputs) Add(obj *unstructured.Unstructured) {
+	found, err := Decode(obj)
+	if err != nil {
+		klog.ErrorS(err, "policy without effect")
+		return
+	}
+	in.Policies = append(in.Policies, found)
+}
+
+// Compile makes a table. It returns an error only if the API server does not answer: a source that is
+// wrong has a problem in the table, and what is right in it counts.
+func (c Compiler) Compile(ctx context.Context, in Inputs) (*Table, error) {
+	t := NewTable()
+	read := map[string]*definition.CustomResourceDefinition{}
+	if c.PoliciesOnly {
+		in.Annotated = nil
+	}
+	for _, name := range in.Annotated {
+		crd, err := c.definition(ctx, name, read)
+		if err != nil {
+			return nil, err
+		}
+		if crd == nil {
+			continue
+		}
+		if problems := t.AddAnnotated(crd); len(problems) > 0 {
+			t.Problems[name] = problems
+		}
+	}
+	slices.SortFunc(in.Policies, func(a, b *ImmutabilityPolicy) int { return cmp.Compare(a.Name, b.Name) })
+	for _, policy := range in.Policies {
+		if err := c.addPolicy(ctx, t, policy, read); err != nil {
+			return nil, err
+		}
+	}
+	maps.DeleteFunc(t.Resources, func(_ runtimeschema.GroupResource, r *Resource) bool { return len(r.Names()) == 0 })
+	return t, nil
+}
+
+// addPolicy adds the rules of a policy, and its report. The rules of each mode are a source.
+func (c Compiler) addPolicy(
+	ctx context.Context, t *Table, policy *ImmutabilityPolicy, read map[string]*definition.CustomResourceDefinition,
+) error {
+	said := Report{Generation: policy.Generation}
+	defer func() { t.Reports[policy.Name] = said }()
+	selected, err := newMatch(policy)
+	if err != nil {
+		said.add(err.Error())
+		return nil
+	}
+	for _, mode := range []string{Enforce, Warn} {
+		marks, err := policy.marks(mode)
+		if err != nil {
+			said.add(err.Error())
+		}
+		from := Source{Policy: policy.Name, Warns: mode == Warn, Match: selected}
+		for _, text := range policy.Spec.Resources {
+			name := runtimeschema.ParseGroupResource(text)
+			if len(marks) == 0 {
+				continue
+			}
+			if Excluded(name) {
+				said.add(text + ": " + neverGuarded)
+				continue
+			}
+			crd, err := c.definition(ctx, name.String(), read)
+			if err != nil {
+				return err
+			}
+			var problems []string
+			if crd != nil {
+				problems = t.addDefinition(withMarks(crd, marks), c.served(crd, from))
+			} else if problems, err = c.addPublished(ctx, t, name, marks, from); err != nil {
+				return err
+			}
+			for _, problem := range problems {
+				said.add(text + ": " + problem)
+			}
+			if t.Resources[name].guardedBy(policy.Name) && !slices.Contains(said.Matched, text) {
+				said.Matched = append(said.Matched, text)
+			}
+		}
+	}
+	return nil
+}
+
+// definition reads a definition, nil if there is none.
+func (c Compiler) definition(
+	ctx context.Context, name string, read map[string]*definition.CustomResourceDefinition,
+) (*definition.CustomResourceDefinition, error) {
+	if crd, known := read[name]; known {
+		return crd, nil
+	}
+	crd, err := c.Server.Definition(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("definition %s: %w", name, err)
+	}
+	read[name] = crd
+	return crd, nil
+}
