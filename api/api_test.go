@@ -77,7 +77,7 @@ func TestOperatorVersionSpecIsImmutable(t *testing.T) {
 		return content
 	}
 	found := policy.Check(object(`{spec: {version: 0.1.0, templates: {a: b}}}`), object(`{spec: {version: 0.1.0, templates: {a: c}}}`))
-	if len(found) != 1 || found[0].String() != `spec.templates.a: immutable: changed from "b" to "c"` {
+	if len(found) != 1 || found[0].String() != `spec.templates.a: field is immutable: changed from "b" to "c"` {
 		t.Errorf("got %v", found)
 	}
 }

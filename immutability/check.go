@@ -4,13 +4,37 @@ import "holdfast.dev/holdfast/value"
 
 // Check returns every change from oldObj to newObj that the policy forbids. They
 // are ordered by the schema: properties and keys by name, items by their index
-// in the old list, then added items by their index in the new list. Both objects
-// are as the server stores them. Check changes neither and does not read their
-// metadata. A nil policy forbids nothing.
+// in the old list, then added items by their index in the new list. Those of marks
+// with a condition follow, in the order of the marks: Check does not know whether a
+// condition holds. Both objects are as the server stores them. Check changes neither.
+// Only marks about labels and annotations read metadata. A nil policy forbids nothing.
 func (p *Policy) Check(oldObj, newObj map[string]any) []Violation {
 	if p == nil {
 		return nil
 	}
+	found := p.check(oldObj, newObj)
+	for _, l := range p.layers {
+		found = append(found, l.check(oldObj, newObj)...)
+	}
+	return found
+}
+
+// CheckMetadata is Check for the rules about labels and annotations only. It is for an update that changes nothing else.
+func (p *Policy) CheckMetadata(oldObj, newObj map[string]any) []Violation {
+	if p == nil {
+		return nil
+	}
+	var found []Violation
+	for _, l := range p.layers {
+		if l.metadata != "" {
+			found = append(found, l.check(oldObj, newObj)...)
+		}
+	}
+	return found
+}
+
+// check is Check without the layers.
+func (p *Policy) check(oldObj, newObj map[string]any) []Violation {
 	w := walker{policy: p, oldObj: oldObj, newObj: newObj}
 	w.steps = w.buffer[:0]
 	w.check(p.root, oldObj, newObj)
@@ -36,7 +60,7 @@ type walker struct {
 
 // report records a violation of rule at the current value.
 func (w *walker) report(rule *node, op Operation, oldValue, newValue any) {
-	v := Violation{Path: w.path(), Operation: op, Marker: rule.marker, SchemaPath: rule.declared, rule: rule}
+	v := Violation{Path: w.path(), Operation: op, Marker: rule.marker, SchemaPath: rule.declared, Mark: w.policy.mark, rule: rule}
 	if op != Added {
 		v.Old = oldValue
 	}
@@ -63,11 +87,43 @@ func (w *walker) check(n *node, oldValue, newValue any) {
 	case Free:
 		w.contents(n, oldValue, newValue)
 	default:
-		w.keyed(n, oldValue, newValue)
+		w.constrained(n, oldValue, newValue)
 	}
 	if n.exception != nil && len(w.found) > from {
 		w.except(n, from, Change{w.oldObj, w.newObj, present(oldValue), present(newValue)})
 	}
+}
+
+// constrained checks a value with a marker that forbids some changes only.
+func (w *walker) constrained(n *node, oldValue, newValue any) {
+	switch was, is := w.policy.isSet(n, oldValue), w.policy.isSet(n, newValue); {
+	case !was && is && n.marker.has(NoSet):
+		w.report(n, Added, nil, newValue)
+	case was && !is && n.marker.has(NoUnset):
+		w.report(n, Removed, oldValue, nil)
+	case was && is && n.marker.has(NoModify):
+		if !w.policy.equal(n, oldValue, newValue) {
+			w.reportDifferences(n, n, oldValue, newValue)
+		}
+	case n.marker.has(ImmutableKeys):
+		w.keyed(n, oldValue, newValue)
+	default:
+		w.contents(n, oldValue, newValue)
+	}
+}
+
+// isSet reports whether a value at n counts as set for every marker but Immutable. An object with named fields is set when it
+// is empty, a map is not.
+func (p *Policy) isSet(n *node, v any) bool {
+	switch v := v.(type) {
+	case value.Absent, nil:
+		return false
+	case []any:
+		return len(v) > 0
+	case map[string]any:
+		return len(v) > 0 || !n.isMap && !p.isLoose()
+	}
+	return n.zero == nil || !value.Strict.Equal(n.zero, v)
 }
 
 // contents checks the values inside of a value that has no marker itself. If one

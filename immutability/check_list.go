@@ -11,8 +11,8 @@ func (w *walker) items(n *node, oldList, newList []any) {
 	case setList:
 		// An item that is in both sets did not change, so only added and removed
 		// items can be violations.
-		if n.marker != Free {
-			w.setItems(n, n, oldList, newList)
+		if n.marker.has(ImmutableKeys) {
+			w.setItems(n, setRule{n, n.marker}, oldList, newList)
 		}
 	default:
 		for i := range min(len(oldList), len(newList)) {
@@ -27,7 +27,7 @@ func (w *walker) mapItems(n *node, oldList, newList []any) {
 	pairs := w.policy.comparison.PairKeys(n.keys, oldList, newList)
 	for i, oldItem := range oldList {
 		j := pairs.Partner(i)
-		if j < 0 && !n.marker.forbidsRemoving() {
+		if j < 0 && !n.marker.has(NoRemoveItem) {
 			continue
 		}
 		w.pushItem(n.keys, oldList, i)
@@ -38,7 +38,7 @@ func (w *walker) mapItems(n *node, oldList, newList []any) {
 		}
 		w.pop()
 	}
-	if n.marker.forbidsAdding() {
+	if n.marker.has(NoAddItem) {
 		w.addedItems(n, n.keys, newList, pairs)
 	}
 }
@@ -54,23 +54,30 @@ func (w *walker) addedItems(rule *node, keys []string, newList []any, pairs valu
 	}
 }
 
+// setRule is a rule about the items of a set.
+type setRule struct {
+	*node
+	// forbids is NoRemoveItem, NoAddItem or both.
+	forbids Marker
+}
+
 // setItems reports the items of a set at n that rule forbids to remove or add.
-func (w *walker) setItems(n, rule *node, oldList, newList []any) {
+func (w *walker) setItems(n *node, rule setRule, oldList, newList []any) {
 	pairs := w.policy.comparison.PairValues(n.shape(), oldList, newList)
-	if rule.marker.forbidsRemoving() {
+	if rule.forbids.has(NoRemoveItem) {
 		for i := pairs.InOrder(); i < len(oldList); i++ {
 			if pairs.Partner(i) < 0 {
 				w.pushMember(oldList, i)
-				w.report(rule, Removed, oldList[i], nil)
+				w.report(rule.node, Removed, oldList[i], nil)
 				w.pop()
 			}
 		}
 	}
-	if rule.marker.forbidsAdding() {
+	if rule.forbids.has(NoAddItem) {
 		for j := pairs.InOrder(); j < len(newList); j++ {
 			if pairs.IsNew(j) {
 				w.pushMember(newList, j)
-				w.report(rule, Added, nil, newList[j])
+				w.report(rule.node, Added, nil, newList[j])
 				w.pop()
 			}
 		}

@@ -25,14 +25,14 @@ func (w *walker) object(n *node, oldMap, newMap map[string]any) {
 			continue
 		case stays:
 			w.values(n, key, oldValue, newValue)
-		case n.marker.forbidsRemoving():
+		case n.marker.has(NoRemoveItem):
 			w.push(key)
 			w.report(n, Removed, oldValue, nil)
 			w.pop()
 		}
 		order.note(key, len(w.found))
 	}
-	if n.marker.forbidsAdding() {
+	if n.marker.has(NoAddItem) {
 		for key, newValue := range newMap {
 			if _, known := oldMap[key]; known {
 				continue

@@ -18,26 +18,57 @@ import (
 // In a policy that is not nil, apiVersion and kind are immutable too. The error is
 // a [schema.Errors]: it names patternProperties with markers that are not regular
 // expressions.
-func Compile(s *schema.Schema) (*Policy, error) {
+//
+// The layers are marks that are judged by themselves, see [AddMarks]. A layer about a field that the schema does not have has
+// no effect.
+func Compile(s *schema.Schema, layers ...Mark) (*Policy, error) {
+	c := &compiler{marker: Effective}
+	return c.policy(s, layers)
+}
+
+// CompileBuiltIn is Compile for the published schema of a built-in kind. It compares values as Declare does, and apiVersion and
+// kind have no rule. A default that is zero says that the kind does not tell zero and absent apart.
+func CompileBuiltIn(s *schema.Schema, layers ...Mark) (*Policy, error) {
+	c := &compiler{marker: Effective, builtIn: true}
+	return c.policy(s, layers)
+}
+
+// policy compiles a schema and layers.
+func (c *compiler) policy(s *schema.Schema, marks []Mark) (*Policy, error) {
 	if s == nil {
-		return nil, nil
+		s = &schema.Schema{}
 	}
-	c := &compiler{}
-	root := c.node(schema.Child{Schema: s}, nil)
+	p := &Policy{root: c.node(schema.Child{Schema: s}, nil), comparison: value.NewComparison(value.Strict)}
+	for _, m := range marks {
+		if l, ok := c.layer(s, m); ok {
+			p.layers = append(p.layers, l)
+		}
+	}
 	if len(c.errors) > 0 {
 		c.errors.Sort()
 		return nil, c.errors
 	}
-	if root == nil {
+	if p.root == nil && len(p.layers) == 0 {
 		return nil, nil
 	}
-	root.isRoot = true
-	c.fixType(root)
-	return &Policy{root: root, comparison: value.NewComparison(value.Strict)}, nil
+	if p.root == nil {
+		p.root = &node{checked: true}
+	}
+	if c.builtIn {
+		p.comparison = value.NewComparison(value.BuiltIn)
+		return p, nil
+	}
+	p.root.isRoot = true
+	c.fixType(p.root)
+	return p, nil
 }
 
 type compiler struct {
 	errors schema.Errors
+	// marker returns the marker that counts at a node.
+	marker func(*schema.Schema) Marker
+	// builtIn means that the schema is the one of a built-in kind.
+	builtIn bool
 	// below is true under a marked node if its values are compared as a whole.
 	// There, the compiler needs only the types of lists.
 	below bool
@@ -47,7 +78,7 @@ type compiler struct {
 // does not need it.
 func (c *compiler) node(at schema.Child, parent *value.Path) *node {
 	s := at.Schema
-	if isLeaf(s) && MarkerOf(s) == Free {
+	if isLeaf(s) && c.marker(s) == Free {
 		return nil
 	}
 	path := at.Path(parent)
@@ -59,10 +90,11 @@ func (c *compiler) node(at schema.Child, parent *value.Path) *node {
 		n.list, n.keys = mapList, s.ListMapKeys
 	}
 	if at.Edge != schema.Root && !c.below {
-		n.marker = Effective(s)
+		n.marker = c.marker(s)
+		n.zero = c.zero(s)
 	}
 	outer := c.below
-	c.below = outer || n.marker == Immutable || n.marker != Free && n.list == setList
+	c.below = outer || n.marker.has(NoModify) || n.marker != Free && n.list == setList
 	needed := c.children(n, at, path)
 	shape := c.below && n.list != atomicList
 	c.below = outer
@@ -82,13 +114,27 @@ func isLeaf(s *schema.Schema) bool {
 		s.Items == nil && len(s.Tuple) == 0 && s.AdditionalItems == nil && s.ListType == ""
 }
 
-// Effective returns the marker of s, Free for a marker about keys if s has no keys.
-func Effective(s *schema.Schema) Marker {
-	m := MarkerOf(s)
-	if m == Immutable || HasKeys(s) {
-		return m
+// Effective returns the marker of s, without constraints about keys if s has no keys.
+func Effective(s *schema.Schema) Marker { return effective(s, MarkerOf(s)) }
+
+func effective(s *schema.Schema, m Marker) Marker {
+	if m = m.reduced(); m.has(ImmutableKeys) && !HasKeys(s) {
+		return m &^ ImmutableKeys
 	}
-	return Free
+	return m
+}
+
+// zero returns the default of a built-in kind if it is the zero value of its type.
+func (c *compiler) zero(s *schema.Schema) any {
+	if !c.builtIn {
+		return nil
+	}
+	for _, zero := range []any{"", false, int64(0)} {
+		if s.Default != nil && value.Strict.Equal(s.Default, zero) {
+			return zero
+		}
+	}
+	return nil
 }
 
 // children compiles the children of n and reports whether the policy needs one.

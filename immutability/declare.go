@@ -81,7 +81,7 @@ func (n *node) declare(rule Rule) error {
 		n.list = setList
 	case len(rule.Keys) > 0:
 		n.list, n.keys = mapList, rule.Keys
-	case rule.Marker != Free && rule.Marker != Immutable:
+	case rule.Marker.has(ImmutableKeys):
 		n.isMap = true
 	}
 	return nil
@@ -90,8 +90,6 @@ func (n *node) declare(rule Rule) error {
 // validate returns an error if the fields of a rule contradict each other.
 func (r Rule) validate() error {
 	switch {
-	case r.Marker > DeletionOnly:
-		return errors.New("no such marker")
 	case r.Set && len(r.Keys) > 0:
 		return errors.New("a list is of type set or of type map, not both")
 	case r.Canonical != nil && r.Marker != Immutable:

@@ -12,7 +12,7 @@ import (
 // level, which bounds the work for deeply nested objects.
 const maxBelow = 64
 
-// reportDifferences reports how two values under an immutable rule differ. n is
+// reportDifferences reports how two values differ that a rule does not let change. n is
 // their node, nil if there is none.
 func (w *walker) reportDifferences(n, rule *node, oldValue, newValue any) {
 	d := differenceWalk{walker: w, rule: rule, floor: len(w.steps) + maxBelow}
@@ -93,7 +93,7 @@ func (d *differenceWalk) lists(n *node, oldList, newList []any) {
 	}
 	switch kind, keys := n.listType(); kind {
 	case setList:
-		d.setItems(n, d.rule, oldList, newList)
+		d.setItems(n, setRule{d.rule, ImmutableKeys}, oldList, newList)
 	case mapList:
 		d.keyedItems(n, keys, oldList, newList)
 	default:

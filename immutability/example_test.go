@@ -25,7 +25,7 @@ func Example() {
 		fmt.Println(v.Hint())
 	}
 	// Output:
-	// size: immutable: changed from "10Gi" to "20Gi"
+	// size: field is immutable: changed from "10Gi" to "20Gi"
 	// it is fixed since it was set: keep the old value, or create a new object
 }
 
@@ -45,5 +45,5 @@ func ExampleDeclare() {
 		fmt.Println(v)
 	}
 	// Output:
-	// spec.nodeName: immutable: changed from "a" to "b"
+	// spec.nodeName: field is immutable: changed from "a" to "b"
 }

@@ -45,7 +45,10 @@ func (g generator) schema(depth int) map[string]any {
 		s["items"] = []any{g.schema(depth - 1), g.schema(depth - 1)}
 		s["additionalItems"] = g.schema(depth - 1)
 	}
-	if g.chance(35) {
+	switch {
+	case g.chance(15):
+		s["x-kubernetes-update"] = g.constraints(hasKeys)
+	case g.chance(35):
 		name := markerNames[0]
 		if hasKeys {
 			name = markerNames[g.IntN(len(markerNames))]
@@ -61,6 +64,16 @@ func (g generator) schemas(depth int) map[string]any {
 		all[g.name()] = g.schema(depth - 1)
 	}
 	return all
+}
+
+// constraints returns a set of constraints.
+func (g generator) constraints(hasKeys bool) []any {
+	names := []any{"NoSet", "NoUnset", "NoModify"}
+	if hasKeys {
+		names = append(names, "NoAddItem", "NoRemoveItem")
+	}
+	g.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	return names[:1+g.IntN(len(names))]
 }
 
 // root returns a schema that is valid at the root.

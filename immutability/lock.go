@@ -22,6 +22,8 @@ type Lock struct {
 	SchemaPath *value.Path
 	// Exception is the name of the exception of the rule, empty if it has none.
 	Exception string
+	// Mark is the rule if it is a mark of its own, see Violation. Its condition may not hold for the object.
+	Mark *Mark
 }
 
 // Locks returns the places of an object that the policy protects: the outermost ones, and
@@ -31,6 +33,15 @@ func (p *Policy) Locks(obj map[string]any) []Lock {
 	if p == nil {
 		return nil
 	}
+	locks := p.locks(obj)
+	for _, l := range p.layers {
+		locks = append(locks, l.locks(obj)...)
+	}
+	return locks
+}
+
+// locks is Locks without the layers.
+func (p *Policy) locks(obj map[string]any) []Lock {
 	c := lockCollector{walker: walker{policy: p}}
 	c.object(p.root, obj)
 	return c.locks
@@ -48,14 +59,14 @@ func (c *lockCollector) visit(n *node, v any, present bool) {
 		return
 	}
 	// A marker that only forbids removing has nothing to protect where there is nothing.
-	if n.marker != Free && (present || n.marker.forbidsAdding()) || n.hasOwnRule && n.marker == Free && present {
-		lock := Lock{Path: c.path(), Marker: n.marker, Absent: !present, SchemaPath: n.declared}
+	if n.marker != Free && (present || n.marker.has(NoSet|NoAddItem)) || n.hasOwnRule && n.marker == Free && present {
+		lock := Lock{Path: c.path(), Marker: n.marker, Absent: !present, SchemaPath: n.declared, Mark: c.policy.mark}
 		if n.exception != nil {
 			lock.Exception = n.exception.Name
 		}
 		c.locks = append(c.locks, lock)
 	}
-	if n.marker == Immutable && !n.hasRulesBelow {
+	if n.marker.has(NoModify) && !n.hasRulesBelow {
 		return
 	}
 	switch v := v.(type) {

@@ -10,44 +10,101 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// Annotation is the annotation of a CustomResourceDefinition that has its markers as text. A
+// Annotation is the annotation of a CustomResourceDefinition that has rules as text. A
 // server or client that does not know the markers drops them from a schema, but keeps an
 // annotation.
 //
-// The text has one marker per line: the marker and the path of a [Rule]. The line may begin with
-// the versions that have the marker. Without them, all versions with the field have it. Empty
-// lines and lines that begin with # are ignored.
+// The text has one rule per line, see [Mark]. Empty lines and lines that begin with # are
+// ignored.
 //
 //	immutable spec.size
 //	addition-only spec.ports
-//	immutable spec.ports[*].name
 //	v1,v1beta1: immutable-keys spec.labels
+//	set-once spec.zone unless move
+//	immutable spec.size while oldSelf.status.phase == "Ready"
+//	immutable metadata.labels["team"]
+//	no-delete while has(oldSelf.status)
 const Annotation = "holdfast.dev/immutability"
 
-// Mark is one line of [Annotation].
+// Mark is one rule of [Annotation]: a marker and the path of a [Rule], or no-delete. It may begin with the versions
+// that have it, and end with who may break it and when it holds:
+//
+//	VERSION,VERSION: MARKER PATH unless VERB while EXPRESSION
 type Mark struct {
-	// Path is the field, with [*] for every item of a list and * for every value of a map.
-	Path   *value.Path
+	// Path is the field, with [*] for every item of a list and * for every value of a map. It is nil for no-delete.
+	Path *value.Path
+	// Marker says what may not change. It is Free for no-delete.
 	Marker Marker
 	// Versions are the versions that have the marker, nil for all versions with the field.
 	Versions []string
+	// Unless is the verb that a user needs for a write that breaks the rule, empty if nobody may.
+	Unless string
+	// While is a CEL expression about oldSelf, the stored object. The rule holds while it is true. It is empty for a rule
+	// that always holds.
+	While string
 }
 
-// words are the markers as they are written in the annotation.
-var words = map[string]Marker{
-	"immutable": Immutable, "immutable-keys": ImmutableKeys, "addition-only": AdditionOnly, "deletion-only": DeletionOnly,
+// noDelete is the word for the rule that an object may not be deleted.
+const noDelete = "no-delete"
+
+// IsNoDelete reports whether the rule is about the deletion of the object.
+func (m Mark) IsNoDelete() bool { return m.Path == nil && m.Marker == Free }
+
+// IsConditional reports whether some writes that the marker forbids are allowed.
+func (m Mark) IsConditional() bool { return m.Unless != "" || m.While != "" }
+
+// metadata returns the map of the metadata that the rule is about, labels or annotations, or the empty string.
+func (m Mark) metadata() string {
+	steps := m.Path.Steps()
+	if len(steps) < 2 || steps[0].Name != "metadata" {
+		return ""
+	}
+	return steps[1].Name
 }
 
-// word returns the marker as it is written in the annotation.
-func (m Marker) word() string { return strings.TrimPrefix(m.Keyword(), "x-kubernetes-") }
+// IsMetadata reports whether the rule is about labels or annotations.
+func (m Mark) IsMetadata() bool { return m.metadata() != "" }
+
+// Covers reports whether m forbids everything that other forbids: it is about the same field, always holds, and counts in the
+// same versions.
+func (m Mark) Covers(other Mark) bool {
+	return m.IsNoDelete() == other.IsNoDelete() && m.Path.Equal(other.Path) && m.Marker.Covers(other.Marker) &&
+		(!m.IsConditional() || m.Unless == other.Unless && m.While == other.While) &&
+		(len(m.Versions) == 0 || slices.Equal(m.Versions, other.Versions))
+}
 
 // String returns the line of the mark.
 func (m Mark) String() string {
-	line := m.Marker.word() + " " + m.Path.String()
+	line := noDelete
+	if !m.IsNoDelete() {
+		line = m.Marker.Word() + " " + m.Path.String()
+	}
 	if len(m.Versions) > 0 {
 		line = strings.Join(m.Versions, ",") + ": " + line
 	}
+	if m.Unless != "" {
+		line += " unless " + m.Unless
+	}
+	if m.While != "" {
+		line += " while " + m.While
+	}
 	return line
+}
+
+// Sentence says the rule to a reader of the field's description: May be set once.
+func (m Mark) Sentence() string {
+	text := "Cannot be deleted"
+	if !m.IsNoDelete() {
+		text = m.Marker.sentence()
+	}
+	if m.While != "" {
+		text += " while " + m.While
+	}
+	text += "."
+	if m.Unless != "" {
+		text += " Only with the right to " + m.Unless + "."
+	}
+	return text
 }
 
 // FormatMarks returns the text of the annotation.
@@ -59,50 +116,6 @@ func FormatMarks(marks []Mark) string {
 	}
 	return text.String()
 }
-
-// ParseMarks reads the text of the annotation. The error names every line that is wrong.
-func ParseMarks(text string) ([]Mark, error) {
-	var marks []Mark
-	var wrong []error
-	number := 0
-	for line := range strings.Lines(text) {
-		number++
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		m, err := parseMark(line)
-		if err != nil {
-			wrong = append(wrong, fmt.Errorf("line %d: %w", number, err))
-			continue
-		}
-		marks = append(marks, m)
-	}
-	return marks, errors.Join(wrong...)
-}
-
-func parseMark(line string) (Mark, error) {
-	var m Mark
-	first, rest, _ := strings.Cut(line, " ")
-	if versions, ok := strings.CutSuffix(first, ":"); ok {
-		m.Versions = strings.Split(versions, ",")
-		if slices.Contains(m.Versions, "") {
-			return m, errors.New("a version before the colon is empty")
-		}
-		first, rest, _ = strings.Cut(strings.TrimSpace(rest), " ")
-	}
-	marker, ok := words[first]
-	if !ok {
-		return m, fmt.Errorf("%q: must be immutable, immutable-keys, addition-only or deletion-only", value.CutBytes(first, maxWord))
-	}
-	m.Marker = marker
-	var err error
-	m.Path, err = parseRulePath(strings.TrimSpace(rest))
-	return m, err
-}
-
-// maxWord is the maximum length of a wrong word in a message.
-const maxWord = 40
 
 // In reports whether a version has the marker, if it has the field.
 func (m Mark) In(version string) bool {
@@ -141,22 +154,14 @@ func Marks(versions []Version) ([]Mark, error) {
 	var marks []Mark
 	var wrong []error
 	align(nodes, func(at alignment) {
-		for _, marker := range markers {
-			with, all := []string(nil), true
-			for i, v := range versions {
-				if MarkerOf(at.nodes[i]) == marker {
-					with = append(with, v.Name)
-				} else if at.nodes[i] != nil {
-					all = false
-				}
-			}
-			if len(with) == 0 {
+		var seen []Marker
+		for i := range versions {
+			marker := MarkerOf(at.nodes[i])
+			if marker == Free || slices.Contains(seen, marker) {
 				continue
 			}
-			m := Mark{Path: fieldPath(at.path), Marker: marker, Versions: with}
-			if all {
-				m.Versions = nil
-			}
+			seen = append(seen, marker)
+			m := Mark{Path: fieldPath(at.path), Marker: marker, Versions: versionsWith(at, versions, marker)}
 			if !m.isReadable() {
 				wrong = append(wrong, fmt.Errorf("%s: the annotation %s cannot name this field", at.path, Annotation))
 				continue
@@ -167,12 +172,29 @@ func Marks(versions []Version) ([]Mark, error) {
 	return marks, errors.Join(wrong...)
 }
 
+// versionsWith returns the versions that have a marker at a path, nil if all versions with the field have it.
+func versionsWith(at alignment, versions []Version, marker Marker) []string {
+	var with []string
+	all := true
+	for i, v := range versions {
+		if MarkerOf(at.nodes[i]) == marker {
+			with = append(with, v.Name)
+		} else if at.nodes[i] != nil {
+			all = false
+		}
+	}
+	if all {
+		return nil
+	}
+	return with
+}
+
 // isReadable reports whether the line of the mark is read back as the same mark.
 func (m Mark) isReadable() bool {
 	if m.Path == nil {
 		return false
 	}
-	read, err := parseMark(m.String())
+	read, err := ParseMark(m.String())
 	return err == nil && read.Path.Equal(m.Path)
 }
 

@@ -7,13 +7,64 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
+// Marked is a schema with the marks of one version.
+type Marked struct {
+	// Schema has the marks without a condition, as markers.
+	Schema *schema.Schema
+	// Layers are the marks that are judged by themselves: those with a condition, those about metadata, and those on a node that
+	// has another marker.
+	Layers []Mark
+	// Unknown are the marks about fields that the schema does not have.
+	Unknown []Mark
+}
+
+// AddMarks adds the marks that count in a version to its schema, which it changes. The schema may be nil.
+func AddMarks(s *schema.Schema, version string, marks []Mark) Marked {
+	out := Marked{Schema: s}
+	for _, m := range marks {
+		switch {
+		case !m.In(version) || m.IsNoDelete():
+		case m.metadata() != "":
+			out.Layers = append(out.Layers, m)
+		case m.node(s) == nil:
+			out.Unknown = append(out.Unknown, m)
+		default:
+			if node := m.node(s); m.IsConditional() || MarkerOf(node) != Free && MarkerOf(node) != m.Marker {
+				out.Layers = append(out.Layers, m)
+			} else {
+				m.Marker.set(node)
+			}
+		}
+	}
+	return out
+}
+
 // AddTo puts the marker on the node for its field in a schema, which it changes. It reports whether
 // the schema has the field.
 func (m Mark) AddTo(s *schema.Schema) bool {
+	node := m.node(s)
+	if node == nil {
+		return false
+	}
+	m.Marker.set(node)
+	return true
+}
+
+// SchemaNode returns the node for the field of the mark, nil if the schema does not have the field, or if the mark is about metadata
+// or deletion.
+func (m Mark) SchemaNode(s *schema.Schema) *schema.Schema {
+	if m.IsNoDelete() || m.metadata() != "" {
+		return nil
+	}
+	return m.node(s)
+}
+
+// node returns the node for the field of the mark, nil if the schema does not have the field.
+func (m Mark) node(s *schema.Schema) *schema.Schema {
 	node := s
 	for _, step := range m.Path.Steps() {
 		if node == nil {
-			return false
+			return nil
 		}
 		switch step.Kind {
 		case value.AnyName:
@@ -24,20 +75,30 @@ func (m Mark) AddTo(s *schema.Schema) bool {
 			node = node.Properties[step.Name]
 		}
 	}
-	if node == nil {
-		return false
-	}
-	m.Marker.set(node)
-	return true
+	return node
 }
 
-// InvalidMarks returns the marks whose markers Validate refuses in a schema to which AddTo has added them.
-func InvalidMarks(s *schema.Schema, marks []Mark) []Mark {
-	refused := map[string]bool{}
-	for _, e := range Validate(s) {
-		refused[e.Path.Last().Name+" "+Field(e.Path.Parent())] = true
+// Validate returns an error for each reason why a schema cannot have the mark, and none if it does not have the field. The schema
+// has the marks of AddMarks. Paths begin at the schema.
+func (m Mark) Validate(s *schema.Schema) schema.Errors {
+	node := m.node(s)
+	if m.IsNoDelete() || m.metadata() != "" || node == nil {
+		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(marks), func(m Mark) bool { return !refused[m.Marker.Keyword()+" "+m.Path.String()] })
+	var v validator
+	schema.Walk(s, func(at *schema.Visit) bool {
+		if at.Schema == node {
+			v.place(at, m.Marker)
+		}
+		return true
+	})
+	v.errors.Sort()
+	return v.errors
+}
+
+// InvalidMarks returns the marks that Validate refuses in a schema.
+func InvalidMarks(s *schema.Schema, marks []Mark) []Mark {
+	return slices.DeleteFunc(slices.Clone(marks), func(m Mark) bool { return len(m.Validate(s)) == 0 })
 }
 
 // valuesOf returns the schema of the values of a map, nil if it has none.
@@ -46,18 +107,4 @@ func valuesOf(s *schema.Schema) *schema.Schema {
 		return nil
 	}
 	return s.AdditionalProperties.Schema
-}
-
-// set puts the marker on a node.
-func (m Marker) set(s *schema.Schema) {
-	switch m {
-	case Immutable:
-		s.Immutable = new(true)
-	case ImmutableKeys:
-		s.ImmutableKeys = new(true)
-	case AdditionOnly:
-		s.AdditionOnly = new(true)
-	case DeletionOnly:
-		s.DeletionOnly = new(true)
-	}
 }

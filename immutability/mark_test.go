@@ -64,12 +64,12 @@ func TestMarksThatCannotBeWritten(t *testing.T) {
 
 func TestParseMarksErrors(t *testing.T) {
 	tests := map[string]string{
-		"imutable spec":           `line 1: "imutable": must be immutable, immutable-keys, addition-only or deletion-only`,
+		"imutable spec":           `line 1: "imutable": must be immutable, set-once, no-set, no-unset, no-modify, immutable-keys, addition-only, deletion-only, no-delete or update=`,
 		"\nimmutable":             `line 2: the path is empty`,
 		"immutable spec.ports[0]": `line 1: at "[0]": want [*] or a quoted name`,
 		"v1,: immutable spec":     `line 1: a version before the colon is empty`,
 		"immutable spec..a\nv1: x a": "line 1: at \"..a\": a name must follow the dot\n" +
-			"line 2: \"x\": must be immutable, immutable-keys, addition-only or deletion-only",
+			"line 2: \"x\": must be immutable, set-once, no-set, no-unset, no-modify, immutable-keys, addition-only, deletion-only, no-delete or update=",
 	}
 	for text, want := range tests {
 		if _, err := immutability.ParseMarks(text); err == nil || err.Error() != want {
@@ -103,10 +103,15 @@ func TestMarksRoundTrip(t *testing.T) {
 			if node == nil {
 				t.Fatalf("seed %d: no node for %s", seed, m)
 			}
-			node[m.Marker.Keyword()] = true
+			node[m.Marker.Keyword()] = m.Marker.KeywordValue()
 		}
-		if diff := cmp.Diff(value, bare); diff != "" {
-			t.Fatalf("seed %d (-before +after):\n%s", seed, diff)
+		after, _, err := schema.Decode(bare)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _ := immutability.Compile(s)
+		if again, err := immutability.Compile(after); err != nil || !before.Equal(again) {
+			t.Fatalf("seed %d (-before +after), %v:\n%s", seed, err, cmp.Diff(value, bare))
 		}
 		moved += len(read)
 	}
@@ -122,6 +127,7 @@ func removeMarkers(node any) {
 		for _, name := range markerNames {
 			delete(node, name)
 		}
+		delete(node, schema.UpdateKeyword)
 		for _, child := range node {
 			removeMarkers(child)
 		}
@@ -133,6 +139,7 @@ func removeMarkers(node any) {
 }
 
 func FuzzParseMarks(f *testing.F) {
+	f.Add("set-once a unless move while oldSelf.a == \"x\"\nno-delete\nupdate=NoSet,NoModify metadata.labels[\"a b\"]\n")
 	f.Add("immutable spec.size\nv1,v2: addition-only spec[\"a.b\"][*].*\n# x\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		marks, err := immutability.ParseMarks(text)

@@ -57,13 +57,35 @@ func refusesValue(s *schema.Schema, oldValue, newValue any) bool {
 	if marker == immutability.Immutable {
 		return !same(s, oldValue, newValue)
 	}
-	if marker != immutability.Free {
-		removed, added := oneSided(s, oldValue, newValue)
-		if removed && marker != immutability.DeletionOnly || added && marker != immutability.AdditionOnly {
-			return true
-		}
+	// The table of constraints: unset to set, set to unset, another value.
+	was, is := isSet(s, oldValue), isSet(s, newValue)
+	switch {
+	case !was && is && marker&immutability.NoSet != 0, was && !is && marker&immutability.NoUnset != 0:
+		return true
+	case was && is && marker&immutability.NoModify != 0:
+		return !same(s, oldValue, newValue)
+	}
+	removed, added := oneSided(s, oldValue, newValue)
+	if removed && marker&immutability.NoRemoveItem != 0 || added && marker&immutability.NoAddItem != 0 {
+		return true
+	}
+	if marker&immutability.NoModify != 0 {
+		return false
 	}
 	return refusesContents(s, oldValue, newValue)
+}
+
+// isSet reports whether a value counts as set for all markers but Immutable.
+func isSet(s *schema.Schema, v any) bool {
+	switch v := v.(type) {
+	case nil, nothing:
+		return false
+	case []any:
+		return len(v) > 0
+	case map[string]any:
+		return len(v) > 0 || !s.IsMap()
+	}
+	return true
 }
 
 func isTypedList(s *schema.Schema) bool {

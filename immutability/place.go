@@ -43,7 +43,7 @@ func (p place) item(index int) place {
 func (p *place) add(n *node) {
 	if n != nil {
 		p.nodes = append(p.nodes, n)
-		p.isCovered = p.isCovered || n.marker == Immutable
+		p.isCovered = p.isCovered || n.marker.has(NoModify)
 	}
 }
 

@@ -13,6 +13,10 @@ type Policy struct {
 	root *node
 	// comparison compares the values of the objects.
 	comparison value.Comparison
+	// layers are the marks that are judged by themselves, each a policy with this one rule.
+	layers []layer
+	// mark is the rule of a layer.
+	mark *Mark
 }
 
 // node is one node of the schema in a policy. It has the marker, and the list types
@@ -24,6 +28,8 @@ type node struct {
 	declared  *value.Path
 	exception *Exception
 	canonical func(any) any
+	// zero is the value that a built-in kind does not tell apart from an absent one, nil if there is none.
+	zero any
 
 	// hasOwnRule means that a rule given to Declare is for exactly this node. It
 	// replaces the rule of an immutable node above it.

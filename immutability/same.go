@@ -13,7 +13,9 @@ func (p *Policy) Equal(other *Policy) bool {
 	if p == nil || other == nil || p.isLoose() || other.isLoose() {
 		return p == other
 	}
-	return sameNode(p.root, other.root)
+	return sameNode(p.root, other.root) && slices.EqualFunc(p.layers, other.layers, func(a, b layer) bool {
+		return a.mark.String() == b.mark.String() && sameNode(a.root, b.root)
+	})
 }
 
 func sameNode(a, b *node) bool {

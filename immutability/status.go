@@ -41,7 +41,7 @@ func StatusTraps(s *schema.Schema) []StatusTrap {
 			return false
 		}
 		marker := Effective(at.Schema)
-		if marker.forbidsAdding() {
+		if marker.has(NoSet | NoAddItem) {
 			found = append(found, StatusTrap{at.Path, marker})
 			return false
 		}

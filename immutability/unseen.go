@@ -40,8 +40,14 @@ type unseenItems struct {
 func FindUnseen(policies []*Policy, stored, shown map[string]any) *Unseen {
 	var root place
 	for _, p := range policies {
-		if p != nil {
-			root.nodes = append(root.nodes, p.root)
+		if p == nil {
+			continue
+		}
+		root.nodes = append(root.nodes, p.root)
+		for _, l := range p.layers {
+			if l.metadata == "" {
+				root.nodes = append(root.nodes, l.root)
+			}
 		}
 	}
 	if len(root.nodes) == 0 {

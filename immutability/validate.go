@@ -23,14 +23,22 @@ type validator struct{ errors schema.Errors }
 
 func (v *validator) refuse(at *schema.Visit, m Marker, format string, args ...any) {
 	v.errors = append(v.errors, &schema.Error{
-		Path:   at.Path.Child(m.Keyword()),
+		Path:   at.Path.Child(keywordOn(at.Schema, m)),
 		Detail: fmt.Sprintf(format, args...),
 	})
 }
 
+// keywordOn returns the keyword with which s has the marker: a set that has a keyword of its own can also be written in full.
+func keywordOn(s *schema.Schema, m Marker) string {
+	if s.Update != nil && m.flag(s) == nil {
+		return schema.UpdateKeyword
+	}
+	return m.Keyword()
+}
+
 func (v *validator) node(at *schema.Visit) {
 	var given []Marker
-	for _, m := range markers {
+	for _, m := range flagged {
 		switch flag := m.flag(at.Schema); {
 		case flag == nil:
 		case *flag:
@@ -39,16 +47,29 @@ func (v *validator) node(at *schema.Visit) {
 			v.refuse(at, m, "must be true or absent: false cannot undo a marker around it")
 		}
 	}
+	if at.Schema.Update != nil {
+		m, wrong := markerOfNames(at.Schema.Update)
+		if wrong != "" {
+			v.refuse(at, NoSet, "%s", wrong)
+		} else {
+			given = append(given, m)
+		}
+	}
 	for i, m := range given {
 		if i > 0 {
 			v.refuse(at, m, "only one marker may stand on a node, and %s does already", given[0].Keyword())
 		}
-		switch place := forbiddenPlace(at); {
-		case place != "":
-			v.refuse(at, m, "may not stand %s", place)
-		case m != Immutable:
-			v.keys(at, m)
-		}
+		v.place(at, m)
+	}
+}
+
+// place reports that a marker may not be at a node.
+func (v *validator) place(at *schema.Visit, m Marker) {
+	switch place := forbiddenPlace(at); {
+	case place != "":
+		v.refuse(at, m, "may not stand %s", place)
+	case m.has(ImmutableKeys):
+		v.keys(at, m)
 	}
 }
 
@@ -85,7 +106,7 @@ func (v *validator) keys(at *schema.Visit, m Marker) {
 		v.refuse(at, m, "needs keys: %s", reason)
 		return
 	}
-	if s.ListType == "set" && m == ImmutableKeys {
+	if s.ListType == "set" && m&ImmutableKeys == ImmutableKeys {
 		v.refuse(at, m, "the items of a list of type set are its keys: use %s", Immutable.Keyword())
 		return
 	}

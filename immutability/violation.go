@@ -1,6 +1,10 @@
 package immutability
 
-import "holdfast.dev/holdfast/value"
+import (
+	"strings"
+
+	"holdfast.dev/holdfast/value"
+)
 
 // Operation says what an update did at a path.
 type Operation uint8
@@ -43,6 +47,9 @@ type Violation struct {
 	// marker, or the path of the rule given to Declare.
 	Marker     Marker
 	SchemaPath *value.Path
+	// Mark is the rule that forbids the change if the rule is a mark of its own: one with a condition, one on a field that has
+	// another rule, or one about metadata. The caller decides whether its condition holds.
+	Mark *Mark
 	// Exception is the name of the rule's exception, which does not allow this
 	// change; empty if the rule has none.
 	Exception string
@@ -53,19 +60,37 @@ type Violation struct {
 // String returns the path and the message.
 func (v Violation) String() string { return v.Path.String() + ": " + v.Message() }
 
-// Rule says what the update did, without values: immutable: changed.
-func (v Violation) Rule() string { return v.Marker.String() + ": " + v.Operation.String() }
+// Rule says what the update did, without values: field is immutable: changed. Clients look for the first three words.
+func (v Violation) Rule() string {
+	words := "field is immutable"
+	switch v.Marker {
+	case Immutable:
+	case SetOnce:
+		words += " once set"
+	default:
+		words += ": " + v.Marker.String()
+	}
+	if v.Mark != nil && v.Mark.While != "" {
+		words += " while " + v.Mark.While
+	}
+	return words + ": " + v.Operation.String()
+}
 
-// Message is Rule with the values: immutable: changed from 80 to 81. Long values are
+// Message is Rule with the values: field is immutable: changed from 80 to 81. Long values are
 // cut.
 func (v Violation) Message() string {
+	return strings.TrimSuffix(v.Rule(), v.Operation.String()) + v.Change()
+}
+
+// Change says what the update did, with the values: changed from 80 to 81.
+func (v Violation) Change() string {
 	switch v.Operation {
 	case Added:
-		return v.Rule() + " " + brief(v.New)
+		return "added " + brief(v.New)
 	case Removed:
-		return v.Rule() + " " + brief(v.Old)
+		return "removed " + brief(v.Old)
 	}
-	return v.Rule() + " from " + brief(v.Old) + " to " + brief(v.New)
+	return v.Operation.String() + " from " + brief(v.Old) + " to " + brief(v.New)
 }
 
 // Hint says what a user can do about the violation.

@@ -106,7 +106,7 @@ func TestViolationRule(t *testing.T) {
 		yamltest.Map(t, `{size: 80, list: [1, 2], labels: {a: old}, grow: {b: old}}`),
 		yamltest.Map(t, `{size: 81, list: [2, 1], labels: {a: old, c: new}, grow: {}}`))
 	want := []string{
-		"grow.b: addition only: removed", "labels.c: immutable keys: added", "list: immutable: reordered", "size: immutable: changed",
+		"grow.b: field is immutable: addition only: removed", "labels.c: field is immutable: immutable keys: added", "list: field is immutable: reordered", "size: field is immutable: changed",
 	}
 	var got []string
 	for _, v := range found {

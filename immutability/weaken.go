@@ -18,9 +18,9 @@ type Weakening struct {
 // String returns the text of the warning.
 func (w Weakening) String() string {
 	if w.New == Free {
-		return fmt.Sprintf("%s: %s is gone, so it may change from now on", Field(w.Path), w.Old.Keyword())
+		return fmt.Sprintf("%s: %s is gone, so it may change from now on", Field(w.Path), w.Old.written())
 	}
-	return fmt.Sprintf("%s: %s became %s, which promises less", Field(w.Path), w.Old.Keyword(), w.New.Keyword())
+	return fmt.Sprintf("%s: %s became %s, which promises less", Field(w.Path), w.Old.written(), w.New.written())
 }
 
 // Weakened returns every marker of oldSchema that newSchema weakens, in the order

@@ -38,7 +38,7 @@ func TestIsWarning(t *testing.T) {
 	}
 	for _, line := range []string{
 		"", "metadata.finalizers: prefer a domain-qualified finalizer name", `unknown field "spec.sise"`, "and now something else",
-		`spec.size: immutable: changed from "1" to "2", which policy sizes forbids`,
+		`spec.size: field is immutable: changed from "1" to "2", which policy sizes forbids`,
 	} {
 		if ownership.IsWarning(line) {
 			t.Errorf("recognized: %s", line)

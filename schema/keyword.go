@@ -100,6 +100,7 @@ var schemaKeywords = object[Schema]{map[string]keyword[Schema]{
 	ImmutableKeysKeyword: {func(s *Schema) any { return &s.ImmutableKeys }, 0},
 	AdditionOnlyKeyword:  {func(s *Schema) any { return &s.AdditionOnly }, 0},
 	DeletionOnlyKeyword:  {func(s *Schema) any { return &s.DeletionOnly }, 0},
+	UpdateKeyword:        {func(s *Schema) any { return &s.Update }, 0},
 	NoPruneKeyword:       {func(s *Schema) any { return &s.NoPrune }, 0},
 	NormalizeKeyword:     {func(s *Schema) any { return &s.Normalize }, 0},
 }, func(v *Schema) *Blank { return &v.Blank }}

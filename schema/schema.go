@@ -15,6 +15,9 @@ const (
 	// DeletionOnlyKeyword marks an object, a map or a list: keys or items can be removed, but
 	// not added.
 	DeletionOnlyKeyword = "x-kubernetes-deletion-only"
+	// UpdateKeyword is a set of constraints, with the names that Kubernetes has for Go types: NoSet, NoUnset, NoModify,
+	// NoAddItem, NoRemoveItem. Each of the markers above is short for such a set.
+	UpdateKeyword = "x-kubernetes-update"
 	// NoPruneKeyword keeps the unknown fields of an object.
 	NoPruneKeyword = "x-kubernetes-no-prune"
 	// NormalizeKeyword with the value "undefined" stores null and empty values of an object as
@@ -76,6 +79,7 @@ type Schema struct {
 	ImmutableKeys *bool
 	AdditionOnly  *bool
 	DeletionOnly  *bool
+	Update        []string
 
 	Default     any // a JSON value; null is absent
 	ListType    string

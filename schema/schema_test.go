@@ -70,6 +70,7 @@ x-kubernetes-immutable: true
 x-kubernetes-immutable-keys: false
 x-kubernetes-addition-only: true
 x-kubernetes-deletion-only: false
+x-kubernetes-update: [NoSet, NoModify]
 x-kubernetes-no-prune: false
 x-kubernetes-normalize: ""
 `
@@ -101,7 +102,7 @@ func TestEncodeReturnsEveryKeyword(t *testing.T) {
 func TestKeywordsAreThoseOfUpstreamAndHoldfast(t *testing.T) {
 	ours := []string{
 		schema.ImmutableKeyword, schema.ImmutableKeysKeyword, schema.AdditionOnlyKeyword,
-		schema.DeletionOnlyKeyword, schema.NoPruneKeyword, schema.NormalizeKeyword,
+		schema.DeletionOnlyKeyword, schema.UpdateKeyword, schema.NoPruneKeyword, schema.NormalizeKeyword,
 	}
 	for name, upstream := range map[string]reflect.Type{
 		"v1":      reflect.TypeFor[apiextensionsv1.JSONSchemaProps](),

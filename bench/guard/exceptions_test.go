@@ -13,8 +13,8 @@ func TestExplain(t *testing.T) {
 	}
 	accepted := outcome{accepted: true, code: 200, text: "{}"}
 	same := outcome{accepted: true, unchanged: true, code: 200, text: "{}"}
-	note := cause{"spec.note", "immutable: added null"}
-	time := cause{"spec.launched", "immutable: changed " + fromTo(`"`+utc+`"`, `"`+abroad+`"`)[0]}
+	note := cause{"spec.note", "field is immutable: added null"}
+	time := cause{"spec.launched", "field is immutable: changed " + fromTo(`"`+utc+`"`, `"`+abroad+`"`)[0]}
 	for name, test := range map[string]struct {
 		difference
 		explained bool
@@ -28,8 +28,8 @@ func TestExplain(t *testing.T) {
 		"accepted by a policy":           {difference{policy, "kubectl patch", refused(note), accepted}, false},
 		"null for CEL":                   {difference{cel, "kubectl patch", refused(note), accepted}, true},
 		"null and a time for CEL":        {difference{cel, "kubectl patch", refused(note, time), accepted}, true},
-		"null and another field for CEL": {difference{cel, "kubectl patch", refused(note, cause{"spec.size", "immutable: removed"}), accepted}, false},
-		"another value for CEL":          {difference{cel, "kubectl patch", refused(cause{"spec.note", `immutable: removed "a"`}), accepted}, false},
+		"null and another field for CEL": {difference{cel, "kubectl patch", refused(note, cause{"spec.size", "field is immutable: removed"}), accepted}, false},
+		"another value for CEL":          {difference{cel, "kubectl patch", refused(cause{"spec.note", `field is immutable: removed "a"`}), accepted}, false},
 		"stored on one server":           {difference{cel, "write 1: PATCH ships/scale merge", same, accepted}, true},
 		"stored on our server":           {difference{cel, "PATCH ships/scale merge", accepted, same}, false},
 		"stored, not the scale":          {difference{cel, "PATCH ships/ merge", same, accepted}, false},

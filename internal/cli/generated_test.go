@@ -56,12 +56,12 @@ func TestGeneratedDefinition(t *testing.T) {
 		change string // a merge patch of the spec
 		want   []string
 	}{
-		"hull": {`{"spec":{"hull":"steel"}}`, []string{`spec.hull: immutable: changed from "oak" to "steel"`}},
+		"hull": {`{"spec":{"hull":"steel"}}`, []string{`spec.hull: field is immutable: changed from "oak" to "steel"`}},
 		"a mast more": {
 			`{"spec":{"masts":[{"name":"main"},{"name":"fore"}]}}`,
-			[]string{`spec.masts[name="fore"]: immutable keys: added {"name":"fore"}`},
+			[]string{`spec.masts[name="fore"]: field is immutable: immutable keys: added {"name":"fore"}`},
 		},
-		"an owner less":    {`{"spec":{"owners":[]}}`, []string{`spec.owners[="jason"]: addition only: removed "jason"`}},
+		"an owner less":    {`{"spec":{"owners":[]}}`, []string{`spec.owners[="jason"]: field is immutable: addition only: removed "jason"`}},
 		"a sail, an owner": {`{"spec":{"masts":[{"name":"main","sail":"lateen"}],"owners":["jason","medea"],"crew":50}}`, nil},
 	}
 	for name, test := range tests {

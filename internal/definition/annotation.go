@@ -31,17 +31,24 @@ func (in *CustomResourceDefinition) Marks() ([]immutability.Mark, error) {
 // does not have, are ignored: Validate and Warnings report them. The schema is nil if the version has
 // none. The error is that of DecodeSchema.
 func (in *CustomResourceDefinition) MarkedSchema(v *CustomResourceDefinitionVersion) (*schema.Schema, error) {
+	marked, err := in.marked(v)
+	return marked.Schema, err
+}
+
+// marked is MarkedSchema with the rules that no marker of the schema can say.
+func (in *CustomResourceDefinition) marked(v *CustomResourceDefinitionVersion) (immutability.Marked, error) {
 	s, _, err := v.DecodeSchema()
-	if err != nil || s == nil {
-		return nil, err
+	if err != nil {
+		return immutability.Marked{}, err
 	}
 	marks, _ := in.Marks()
-	for _, m := range marks {
-		if m.In(v.Name) {
-			m.AddTo(s)
-		}
-	}
-	return s, nil
+	return immutability.AddMarks(s, v.Name, marks), nil
+}
+
+// noDelete returns the rules of the annotation about the deletion of objects, in a version.
+func (in *CustomResourceDefinition) noDelete(version string) []immutability.Mark {
+	marks, _ := in.Marks()
+	return slices.DeleteFunc(marks, func(m immutability.Mark) bool { return !m.IsNoDelete() || !m.In(version) })
 }
 
 // changesAnnotation reports whether the write changes the annotation with markers.
@@ -62,7 +69,21 @@ func (w Write) validateAnnotation(crd *CustomResourceDefinition) field.ErrorList
 	for _, m := range unknownMarks(crd) {
 		errs = append(errs, field.Invalid(annotationPath(), field.OmitValueType{}, fmt.Sprintf("%s: no version has this field", m)))
 	}
-	return errs
+	return append(errs, validateConditions(crd)...)
+}
+
+// removedRules returns the rules of the annotation that the write removes and that no marker of a schema can say. Weakened finds
+// the others.
+func (w Write) removedRules(crd *CustomResourceDefinition) []immutability.Mark {
+	if w.Old == nil || !w.changesAnnotation(crd) {
+		return nil
+	}
+	before, _ := w.Old.Marks()
+	after, _ := crd.Marks()
+	return slices.DeleteFunc(before, func(m immutability.Mark) bool {
+		return !m.IsConditional() && !m.IsNoDelete() && !m.IsMetadata() || contains(after, m) ||
+			slices.ContainsFunc(after, func(other immutability.Mark) bool { return other.Covers(m) })
+	})
 }
 
 // unknownMarks returns the marks of the annotation about fields that no version has. It ignores
@@ -78,25 +99,30 @@ func unknownMarks(crd *CustomResourceDefinition) []immutability.Mark {
 		if err != nil {
 			return nil
 		}
-		marks = slices.DeleteFunc(marks, func(m immutability.Mark) bool { return m.In(v.Name) && m.AddTo(s) })
+		unknown := immutability.AddMarks(s, v.Name, marks).Unknown
+		marks = slices.DeleteFunc(marks, func(m immutability.Mark) bool { return m.In(v.Name) && !contains(unknown, m) })
 	}
 	return marks
 }
 
-// validateMarkers validates the markers of a version. An error that only the markers of the
-// annotation cause is about the annotation.
-func validateMarkers(v *CustomResourceDefinitionVersion, path *field.Path, marked *schema.Schema) field.ErrorList {
-	found := immutability.Validate(marked)
-	if len(found) == 0 {
-		return nil
+func contains(marks []immutability.Mark, m immutability.Mark) bool {
+	return slices.ContainsFunc(marks, func(other immutability.Mark) bool { return other.String() == m.String() })
+}
+
+// validateMarkers validates the markers of a version: those of its schema, and those of the annotation.
+func (in *CustomResourceDefinition) validateMarkers(v *CustomResourceDefinitionVersion, path *field.Path) field.ErrorList {
+	own, _, err := v.DecodeSchema()
+	if err != nil {
+		return nil // the caller reports it
 	}
-	var own schema.Errors
-	if s, _, err := v.DecodeSchema(); err == nil {
-		own = immutability.Validate(s)
-	}
-	errs := forbidden(path, own)
-	for _, e := range found {
-		if !slices.ContainsFunc(own, func(known *schema.Error) bool { return known.Error() == e.Error() }) {
+	errs := forbidden(path, immutability.Validate(own))
+	marks, _ := in.Marks()
+	marked := immutability.AddMarks(own, v.Name, marks)
+	for _, m := range marks {
+		if !m.In(v.Name) {
+			continue
+		}
+		for _, e := range m.Validate(marked.Schema) {
 			errs = append(errs, field.Forbidden(annotationPath(), fmt.Sprintf("version %s: %s", v.Name, e)))
 		}
 	}
@@ -109,9 +135,7 @@ func (in *CustomResourceDefinition) AnnotationErrors() field.ErrorList {
 	errs := Write{APIVersion: V1}.validateAnnotation(in)
 	for i := range in.Spec.Versions {
 		v := &in.Spec.Versions[i]
-		if s, err := in.MarkedSchema(v); err == nil && s != nil {
-			errs = append(errs, validateMarkers(v, schemaPath(i), s)...)
-		}
+		errs = append(errs, in.validateMarkers(v, schemaPath(i))...)
 	}
 	sortErrors(errs)
 	return errs
@@ -135,9 +159,8 @@ func (in *CustomResourceDefinition) WithValidMarks() *CustomResourceDefinition {
 	out.Annotations = maps.Clone(in.Annotations)
 	out.Annotations[immutability.Annotation] = immutability.FormatMarks(marks)
 	unknown := unknownMarks(&out)
-	marks = slices.DeleteFunc(marks, func(m immutability.Mark) bool {
-		return slices.ContainsFunc(unknown, func(u immutability.Mark) bool { return u.String() == m.String() })
-	})
+	marks = slices.DeleteFunc(marks, func(m immutability.Mark) bool { return contains(unknown, m) })
+	marks = slices.DeleteFunc(marks, func(m immutability.Mark) bool { return len(conditionErrors(&out, m)) > 0 })
 	out.Annotations[immutability.Annotation] = immutability.FormatMarks(marks)
 	return &out
 }
@@ -148,20 +171,15 @@ func (v *CustomResourceDefinitionVersion) invalidMarks(marks []immutability.Mark
 	if err != nil || s == nil {
 		return nil
 	}
-	var there []immutability.Mark
-	for _, m := range marks {
-		if m.In(v.Name) && m.AddTo(s) {
-			there = append(there, m)
-		}
-	}
-	return immutability.InvalidMarks(s, there)
+	marked := immutability.AddMarks(s, v.Name, marks)
+	return immutability.InvalidMarks(marked.Schema, slices.DeleteFunc(slices.Clone(marks), func(m immutability.Mark) bool { return !m.In(v.Name) }))
 }
 
 // withoutMark returns marks of which one no longer counts in a version.
 func (in *CustomResourceDefinition) withoutMark(marks []immutability.Mark, wrong immutability.Mark, version string) []immutability.Mark {
 	var out []immutability.Mark
 	for _, m := range marks {
-		if m.Marker == wrong.Marker && m.Path.Equal(wrong.Path) && m.In(version) {
+		if m.String() == wrong.String() && m.In(version) {
 			var others []string
 			for i := range in.Spec.Versions {
 				if name := in.Spec.Versions[i].Name; name != version && m.In(name) {

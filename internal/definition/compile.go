@@ -32,8 +32,11 @@ type Compiled struct {
 	// Skeleton checks the types of objects, prunes and defaults them.
 	Skeleton *skeleton.Skeleton
 	// Policy finds forbidden changes of fields with immutability markers. It is nil
-	// if the schema has no markers.
-	Policy *immutability.Policy
+	// if the schema has no markers. Holds evaluates the conditions of its rules.
+	Policy     *immutability.Policy
+	conditions *conditions
+	// NoDelete are the rules about the deletion of objects.
+	NoDelete []immutability.Mark
 
 	// Structural is the schema in structural form, for upstream's libraries:
 	// server-side apply, embedded metadata and CEL. A set of objects is atomic in
@@ -107,14 +110,15 @@ func CompileForReads(crd *CustomResourceDefinition) (map[string]*Compiled, error
 }
 
 func compile(crd *CustomResourceDefinition, v *CustomResourceDefinitionVersion) (*Compiled, error) {
-	s, err := crd.MarkedSchema(v)
+	marked, err := crd.marked(v)
 	if err != nil {
 		return nil, err
 	}
-	c := &Compiled{Version: v, Skeleton: skeleton.Build(s)}
-	if c.Policy, err = immutability.Compile(orEmpty(s)); err != nil {
+	c := &Compiled{Version: v, Skeleton: skeleton.Build(marked.Schema), conditions: &conditions{}}
+	if c.Policy, err = immutability.Compile(marked.Schema, marked.Layers...); err != nil {
 		return nil, err
 	}
+	c.NoDelete = crd.noDelete(v.Name)
 	c.compileForWrites = sync.OnceValue(func() error {
 		// The decoded schema is not kept until now: it takes much more memory than its text.
 		s, err := crd.MarkedSchema(v)
@@ -193,13 +197,6 @@ func hasRules(s *schema.Schema) bool {
 		return !found
 	})
 	return found
-}
-
-func orEmpty(s *schema.Schema) *schema.Schema {
-	if s == nil {
-		return &schema.Schema{}
-	}
-	return s
 }
 
 // Embeds reports whether the schema has embedded resources. Their metadata is checked separately. Before CompileForWrites it returns

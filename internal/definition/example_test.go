@@ -43,6 +43,6 @@ func Example() {
 	// Output:
 	// refused for: []
 	// pruned: [colour]
-	// immutable: [size: immutable: changed from 5 to 12]
+	// immutable: [size: field is immutable: changed from 5 to 12]
 	// invalid: [size: Invalid value: 12: size in body should be less than or equal to 9]
 }

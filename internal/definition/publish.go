@@ -43,15 +43,17 @@ func Publish(crd *CustomResourceDefinition, version string) (Published, error) {
 	if v == nil {
 		return Published{}, fmt.Errorf("%s has no version %s", crd.Name, version)
 	}
-	s, err := crd.MarkedSchema(v)
+	marked, err := crd.marked(v)
 	if err != nil {
 		return Published{}, fmt.Errorf("version %s of %s: %w", version, crd.Name, err)
 	}
+	s := marked.Schema
 	p := Published{
 		kind:       runtimeschema.GroupVersionKind{Group: crd.Spec.Group, Version: version, Kind: crd.Spec.Names.Kind},
 		selectable: v.SelectableFields,
 	}
 	if s != nil {
+		describeLayers(marked, crd.noDelete(version))
 		p.open = !crd.Spec.Pruned(version) || schema.IsTrue(s.PreserveUnknownFields) || schema.IsTrue(s.NoPrune)
 		p.schema = structuralBuilder{published: true}.build(s, skeleton.Build(s))
 	}

@@ -15,13 +15,27 @@ type renderer struct {
 	objectMeta string // the reference to the schema of ObjectMeta
 }
 
-// prefixes are the texts that the description of a field with a marker begins
-// with.
-var prefixes = map[immutability.Marker]string{
-	immutability.Immutable:     "Immutable. ",
-	immutability.ImmutableKeys: "Keys are immutable. ",
-	immutability.AdditionOnly:  "Addition only. ",
-	immutability.DeletionOnly:  "Deletion only. ",
+// ruleOf returns the text with which the description of a field with a marker begins.
+func ruleOf(s *schema.Schema) string {
+	if m := immutability.MarkerOf(s); m != immutability.Free {
+		return immutability.Mark{Marker: m}.Sentence() + " "
+	}
+	return ""
+}
+
+// describeLayers adds the rules that no marker of the schema can say to the descriptions of their fields. Rules about metadata and about
+// the deletion of objects are in the description of the kind.
+func describeLayers(marked immutability.Marked, noDelete []immutability.Mark) {
+	for _, m := range slices.Concat(marked.Layers, noDelete) {
+		node, text := m.SchemaNode(marked.Schema), m.Sentence()
+		if node == nil {
+			node = marked.Schema
+			if m.Path != nil {
+				text = m.Path.String() + ": " + text
+			}
+		}
+		node.Description = text + " " + node.Description
+	}
 }
 
 func (r renderer) render(s *schema.Schema) *spec.Schema {
@@ -29,7 +43,7 @@ func (r renderer) render(s *schema.Schema) *spec.Schema {
 		return nil
 	}
 	out := &spec.Schema{SchemaProps: spec.SchemaProps{
-		Description: prefixes[immutability.MarkerOf(s)] + s.Description,
+		Description: ruleOf(s) + s.Description,
 		Title:       s.Title,
 		Nullable:    s.Nullable,
 		Format:      s.Format,

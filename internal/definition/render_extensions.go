@@ -26,6 +26,9 @@ func extend(out *spec.Schema, s *schema.Schema) {
 			out.AddExtension(flag.name, true)
 		}
 	}
+	if s.Update != nil {
+		out.AddExtension(schema.UpdateKeyword, s.Update)
+	}
 	if s.Normalize != nil {
 		out.AddExtension(schema.NormalizeKeyword, *s.Normalize)
 	}

@@ -31,6 +31,7 @@ func (w Write) validate(ctx context.Context, crd *CustomResourceDefinition, vers
 	for i := range versions {
 		errs = append(errs, w.validateVersion(crd, &versions[i])...)
 	}
+	errs = append(errs, w.validateStorage(crd)...)
 	errs = append(errs, validateUnpruned(crd, versions)...)
 	errs = append(errs, w.validateUpstream(ctx, crd, versions)...)
 	for i := range versions {

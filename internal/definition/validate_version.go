@@ -60,7 +60,7 @@ func (w Write) validateVersion(crd *CustomResourceDefinition, r *readVersion) fi
 	var errs field.ErrorList
 	if w.changesSchema(crd, r.index) {
 		errs = append(errs, forbidden(path, skeleton.Rules{NotPruned: !crd.Spec.Pruned(v.Name)}.Check(r.schema))...)
-		errs = append(errs, validateMarkers(v, path, r.schema)...)
+		errs = append(errs, crd.validateMarkers(v, path)...)
 		errs = append(errs, forbidden(path, validateRulePlaces(r.schema, skeleton.Build(r.schema).Binding()))...)
 	}
 	if w.APIVersion == V1beta1 {

@@ -16,7 +16,7 @@ import (
 
 // Warnings returns the warnings for a valid definition, the most important
 // first: markers that the write removes or weakens, markers of the annotation whose
-// fields it removes, paths with different markers
+// fields it removes, protected fields that the storage version lacks, paths with different markers
 // in served versions, markers that clients can get around, fields of the status
 // that cannot be set later, and formats that the server does not validate. It
 // omits warnings that the stored definition got already. Each warning is one
@@ -30,10 +30,16 @@ func (w Write) Warnings(crd *CustomResourceDefinition) []string {
 			found = append(found, inVersion(crd, r.name, weakened.String()))
 		}
 	}
+	for _, m := range w.removedRules(crd) {
+		found = append(found, fmt.Sprintf("%s: the rule %q is gone, so it forbids nothing from now on", annotationPath(), m))
+	}
 	if !w.changesAnnotation(crd) {
 		for _, m := range unknownMarks(crd) {
 			found = append(found, fmt.Sprintf("%s: %s: no version has this field any more", annotationPath(), m))
 		}
+	}
+	for _, lost := range lostFields(crd) {
+		found = append(found, lost+": a write through another version loses it")
 	}
 	var known []string
 	if w.Old != nil {

@@ -9,8 +9,12 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/responsewriter"
 )
 
-// Refusals counts refused writes, by protection. It is a prometheus.Collector.
-type Refusals struct{ *prometheus.CounterVec }
+// Refusals counts refused writes, by protection, and writes that break a rule by the right of their user. It is a
+// prometheus.Collector.
+type Refusals struct {
+	*prometheus.CounterVec
+	overrides prometheus.Counter
+}
 
 // NewRefusals returns counters that are all zero.
 func NewRefusals() Refusals {
@@ -20,7 +24,22 @@ func NewRefusals() Refusals {
 	for _, protection := range All() {
 		counters.WithLabelValues(string(protection))
 	}
-	return Refusals{counters}
+	overrides := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "holdfast_rule_overrides_total", Help: "Writes that break a rule by the right of their user, without dry runs.",
+	})
+	return Refusals{counters, overrides}
+}
+
+// Describe implements prometheus.Collector.
+func (r Refusals) Describe(out chan<- *prometheus.Desc) {
+	r.CounterVec.Describe(out)
+	r.overrides.Describe(out)
+}
+
+// Collect implements prometheus.Collector.
+func (r Refusals) Collect(out chan<- prometheus.Metric) {
+	r.CounterVec.Collect(out)
+	r.overrides.Collect(out)
 }
 
 // Filter wraps the handlers of resources. It needs the RequestInfo in the context.
@@ -33,23 +52,29 @@ func (r Refusals) Filter(next http.Handler) http.Handler {
 			return
 		}
 		refused := &record{}
-		answered := &answer{ResponseWriter: w, count: func() { r.count(refused) }}
+		answered := &answer{ResponseWriter: w, count: func(code int) { r.count(refused, code) }}
 		ctx := context.WithValue(req.Context(), recordKey{}, refused)
 		next.ServeHTTP(responsewriter.WrapForHTTP1Or2(answered), req.WithContext(ctx))
 	})
 }
 
-func (r Refusals) count(refused *record) {
+func (r Refusals) count(refused *record, code int) {
+	if code < http.StatusBadRequest {
+		if refused.isOverride() {
+			r.overrides.Inc()
+		}
+		return
+	}
 	for _, protection := range refused.protections() {
 		r.WithLabelValues(string(protection)).Inc()
 	}
 }
 
-// answer is a ResponseWriter that calls count before the first byte of an error is written. A client that
+// answer is a ResponseWriter that calls count before the first byte is written. A client that
 // has read the answer therefore finds it in the metrics.
 type answer struct {
 	http.ResponseWriter
-	count func()
+	count func(code int)
 	begun bool
 }
 
@@ -60,15 +85,16 @@ func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 func (a *answer) WriteHeader(code int) {
 	if !a.begun {
 		a.begun = true
-		if code >= http.StatusBadRequest {
-			a.count()
-		}
+		a.count(code)
 	}
 	a.ResponseWriter.WriteHeader(code)
 }
 
 // Write implements http.ResponseWriter.
 func (a *answer) Write(data []byte) (int, error) {
-	a.begun = true
+	if !a.begun {
+		a.begun = true
+		a.count(http.StatusOK)
+	}
 	return a.ResponseWriter.Write(data)
 }

@@ -45,10 +45,11 @@ func All() []Protection {
 // an error tells it, not the message: a rule of a definition may have the same message.
 func IsImmutable(err *field.Error) bool { return err.Origin == "immutable" }
 
-// record holds the protections that refused a request.
+// record holds the protections that refused a request, and whether a right of its user overrides a rule.
 type record struct {
-	mu      sync.Mutex
-	refused []Protection
+	mu        sync.Mutex
+	refused   []Protection
+	overrides bool
 }
 
 type recordKey struct{}
@@ -67,8 +68,24 @@ func Refuse(ctx context.Context, protection Protection) {
 	}
 }
 
+// Override records that the right of its user allows the request of a context although it breaks a rule. It counts if the request
+// succeeds.
+func Override(ctx context.Context) {
+	if r, ok := ctx.Value(recordKey{}).(*record); ok {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.overrides = true
+	}
+}
+
 func (r *record) protections() []Protection {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.refused)
+}
+
+func (r *record) isOverride() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.overrides
 }

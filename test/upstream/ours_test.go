@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
-	"holdfast.dev/holdfast/internal/apiserver/disclosure"
+	"holdfast.dev/holdfast/internal/apiserver/rights"
 	"holdfast.dev/holdfast/internal/native"
 )
 
@@ -296,7 +296,7 @@ func (w *ourWrite) requestContext(obj runtime.Object, stage string) context.Cont
 	ctx = genericapirequest.WithUser(ctx, &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}})
 	ctx = genericapirequest.WithNamespace(ctx, accessor(obj).GetNamespace())
 	next := http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { ctx = req.Context() })
-	disclosure.Filter(next, allowAll{}).ServeHTTP(nil, httptest.NewRequest(http.MethodPut, "/", nil).WithContext(ctx))
+	rights.Filter(next, allowAll{}).ServeHTTP(nil, httptest.NewRequest(http.MethodPut, "/", nil).WithContext(ctx))
 	return ctx
 }
 

@@ -18,7 +18,7 @@ func TestMarkersInAnnotation(t *testing.T) {
 	crd := definitions + "/things." + group
 	shared.must(t, 200, merge, crd, `{metadata: {annotations: {holdfast.dev/immutability: "immutable spec.size"}}}`)
 	answer := shared.must(t, http.StatusBadRequest, merge, objectPath(group), `{spec: {size: huge}}`)
-	const want = `spec.size: immutable: changed from \"big\" to \"huge\"`
+	const want = `spec.size: field is immutable: changed from \"big\" to \"huge\"`
 	if text, err := answer.MarshalJSON(); err != nil || !strings.Contains(string(text), want) {
 		t.Errorf("got %s, %v", text, err)
 	}

@@ -153,9 +153,9 @@ func TestConversionWebhook(t *testing.T) {
 		// A marker applies in every version, and the webhook is called once for each other
 		// version.
 		{"v1", `{spec: {size: 2}}`, "200", `map[name:x size:2]`, both},
-		{"v1", `{spec: {name: other}}`, `400 spec.title: immutable: changed from "x" to "other"`, `map[name:x size:2]`, both},
-		{"v1", `{spec: {name: other}}`, `400 spec.label: immutable: changed from "x" to "other"`, `map[name:x size:2]`, both},
-		{"v2", `{spec: {title: other}}`, `400 spec.title: immutable: changed from "x" to "other"`, `map[name:x size:2]`, v3},
+		{"v1", `{spec: {name: other}}`, `400 spec.title: field is immutable: changed from "x" to "other"`, `map[name:x size:2]`, both},
+		{"v1", `{spec: {name: other}}`, `400 spec.label: field is immutable: changed from "x" to "other"`, `map[name:x size:2]`, both},
+		{"v2", `{spec: {title: other}}`, `400 spec.title: field is immutable: changed from "x" to "other"`, `map[name:x size:2]`, v3},
 		{"v2", `{spec: {size: 3}}`, "200", `map[name:x size:3]`, v3},
 	} {
 		// If the watch cache of the version were behind, the server would refuse the write, read the object from etcd, and try again.
@@ -258,4 +258,10 @@ func TestConversionFails(t *testing.T) {
 		got, err := shared.do("GET", versionPath(group, "v2"), "")
 		return err == nil && fmt.Sprint(got.object.Object["spec"]) == "map[size:3 title:x]"
 	})
+	// A write of the metadata alone needs no conversion, so that the object can be deleted.
+	hook.set("failing")
+	shared.must(t, 200, merge, objectPath(group), `{metadata: {finalizers: [example.com/wait]}}`)
+	shared.must(t, 200, "DELETE", objectPath(group), "")
+	shared.must(t, 200, merge, objectPath(group), `{metadata: {finalizers: null}}`)
+	shared.must(t, http.StatusNotFound, "GET", objectPath(group), "")
 }

@@ -172,9 +172,9 @@ func TestTwoVersions(t *testing.T) {
 	v2 := "/apis/" + group + "/v2/namespaces/default/things"
 	shared.must(t, http.StatusCreated, "POST", v2, object(group, "v2", `{a: x, b: x}`))
 	for _, test := range []struct{ path, body, want string }{
-		{objectPath(group), `{spec: {a: z}}`, `400 spec.a: immutable`},
+		{objectPath(group), `{spec: {a: z}}`, `400 spec.a: field is immutable`},
 		{objectPath(group), `{spec: {b: z}}`, `200`},
-		{v2 + "/o", `{spec: {a: z}}`, `400 spec.a: immutable`},
+		{v2 + "/o", `{spec: {a: z}}`, `400 spec.a: field is immutable`},
 	} {
 		got, err := shared.do(merge, test.path, test.body)
 		if err != nil {

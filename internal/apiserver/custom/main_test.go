@@ -23,8 +23,12 @@ import (
 // its own.
 var shared *client
 
+// sharedConfig is the config of shared.
+var sharedConfig *restclient.Config
+
 func TestMain(m *testing.M) {
 	os.Exit(servertest.Main(m, func(config *restclient.Config) (err error) {
+		sharedConfig = config
 		shared, err = newClient(config)
 		return err
 	}))

@@ -79,12 +79,12 @@ func TestWritesKeepFieldsOfOtherVersions(t *testing.T) {
 			merge, "", `{spec: {ports: [{name: q, port: 2}, {name: r}]}}`,
 			withPorts(`{name: q, port: 2, fixed: g}, {name: r}`),
 		},
-		"a default":        {merge, "", `{spec: {mode: slow}}`, `400 spec.mode: immutable: added "slow", which version v2 forbids`},
-		"a parent removed": {merge, "", `{spec: {disk: null}}`, `400 spec.disk: immutable: removed`},
-		"a marked field":   {merge, "", `{spec: {a: w}}`, `400 spec.a: immutable: changed from "x" to "w", which version v2 forbids`},
+		"a default":        {merge, "", `{spec: {mode: slow}}`, `400 spec.mode: field is immutable: added "slow", which version v2 forbids`},
+		"a parent removed": {merge, "", `{spec: {disk: null}}`, `400 spec.disk: field is immutable: removed`},
+		"a marked field":   {merge, "", `{spec: {a: w}}`, `400 spec.a: field is immutable: changed from "x" to "w", which version v2 forbids`},
 		"part of an object": {
 			merge, "", `{spec: {disk: {size: w}}}`,
-			`400 spec.disk.size: immutable: changed from "s" to "w", which version v2 forbids`,
+			`400 spec.disk.size: field is immutable: changed from "s" to "w", which version v2 forbids`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,11 +34,11 @@ func TestRefusedUpdates(t *testing.T) {
 		},
 		"the kind comes before values": {
 			"PUT", put("Other", 9),
-			`400 Thing.refused.example.com "o" cannot be changed this way: kind: immutable: changed from "Thing" to "Other"`,
+			`400 Thing.refused.example.com "o" cannot be changed this way: kind: field is immutable: changed from "Thing" to "Other"`,
 		},
 		"an immutable field comes before metadata": {
 			merge, `{metadata: {ownerReferences: [{apiVersion: v1, kind: Pod, name: p}]}, spec: {a: w, num: 9}}`,
-			`400 Thing.refused.example.com "o" cannot be changed this way: spec.a: immutable: changed from "x" to "w"`,
+			`400 Thing.refused.example.com "o" cannot be changed this way: spec.a: field is immutable: changed from "x" to "w"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

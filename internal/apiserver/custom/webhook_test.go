@@ -35,7 +35,7 @@ func TestWebhooks(t *testing.T) {
 		},
 		"an immutable field": {
 			patch: `[{"op": "replace", "path": "/spec/a", "value": "hook"}]`, method: merge, body: `{spec: {num: 3}}`,
-			want: `400 spec.a: immutable: changed from "x" to "hook"`,
+			want: `400 spec.a: field is immutable: changed from "x" to "hook"`,
 		},
 		"an immutable field that the client changes and the webhook restores": {
 			patch: `[{"op": "replace", "path": "/spec/a", "value": "x"}]`, method: merge, body: `{spec: {a: client, num: 3}}`,
@@ -44,11 +44,11 @@ func TestWebhooks(t *testing.T) {
 		"an immutable field in a server-side apply": {
 			patch:  `[{"op": "replace", "path": "/spec/a", "value": "hook"}]`,
 			method: apply, path: "?fieldManager=m&force=true", body: object(group, "v1", `{num: 3}`),
-			want: `400 spec.a: immutable: changed from "x" to "hook"`,
+			want: `400 spec.a: field is immutable: changed from "x" to "hook"`,
 		},
 		"immutable replicas through the scale": {
 			patch: `[{"op": "replace", "path": "/spec/replicas", "value": 5}]`, method: merge, path: "/scale", body: `{spec: {replicas: 1}}`,
-			want: `400 spec.replicas: immutable: changed from 1 to 5`,
+			want: `400 spec.replicas: field is immutable: changed from 1 to 5`,
 		},
 		"an unknown field": {
 			patch: `[{"op": "add", "path": "/spec/unknown", "value": {"deep": 1}}]`, method: merge, body: `{spec: {num: 4}}`,

@@ -78,6 +78,10 @@ func declareKeywords(all map[string]common.OpenAPIDefinition, name string) {
 	}
 	declare(all, name, schema.NormalizeKeyword, *spec.StringProperty().WithDescription(
 		"x-kubernetes-normalize, set to undefined, removes null and empty values."))
+	constraints := spec.ArrayProperty(spec.StringProperty()).WithDescription(
+		"x-kubernetes-update is a set of NoSet, NoUnset, NoModify, NoAddItem and NoRemoveItem: changes that it forbids.")
+	constraints.VendorExtensible.AddExtension("x-kubernetes-list-type", "set")
+	declare(all, name, schema.UpdateKeyword, *constraints)
 	entry := all[name]
 	entry.Schema.VendorExtensible.AddExtension("x-kubernetes-preserve-unknown-fields", true)
 	all[name] = entry

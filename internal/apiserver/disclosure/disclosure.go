@@ -13,81 +13,24 @@
 //	if disclosure.Allowed(ctx) { ... }
 //	return disclosure.Errors(ctx, errs)
 //
-// The first call of Allowed in a request asks the authorizer. Later calls in the same request
-// return the same answer. A write without such a message does not ask. Everything here is safe for
+// A write without such a message does not ask the authorizer, see package rights. Everything here is safe for
 // concurrent use.
 package disclosure
 
 import (
 	"context"
-	"net/http"
-	"sync"
 
-	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"holdfast.dev/holdfast/internal/apiserver/rights"
 )
 
-// Filter wraps the handlers of resources, so that Allowed knows the client and the object of
-// a request. It runs after authentication and impersonation.
-func Filter(next http.Handler, rights authorizer.UnconditionalAuthorizer) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		info, ok := genericapirequest.RequestInfoFrom(req.Context())
-		if ok && info.IsResourceRequest && isWrite(info) {
-			req = req.WithContext(context.WithValue(req.Context(), key{}, &decision{rights: rights}))
-		}
-		next.ServeHTTP(w, req)
-	})
-}
-
-// isWrite reports whether a request writes to an object that is stored already. A create of
-// a subresource, such as the binding of a pod, writes to the object in the URL.
-func isWrite(info *genericapirequest.RequestInfo) bool {
-	return info.Verb == "update" || info.Verb == "patch" || info.Verb == "create" && info.Subresource != ""
-}
-
-// Allowed reports whether the response to a request may show values of the stored object. It
-// is false for a context that did not pass Filter.
+// Allowed reports whether the response to a request may show values of the stored object: its client may get the object, or
+// the subresource of the request. It is false for a context that did not pass rights.Filter.
 func Allowed(ctx context.Context) bool {
-	d, ok := ctx.Value(key{}).(*decision)
-	if !ok {
-		return false
-	}
-	d.once.Do(func() { d.allowed = d.ask(ctx) })
-	return d.allowed
-}
-
-type key struct{}
-
-// decision is the answer of the authorizer for one request.
-type decision struct {
-	rights  authorizer.UnconditionalAuthorizer
-	once    sync.Once
-	allowed bool
-}
-
-// ask asks for the right to get the object, then for the right to get the subresource of the
-// request. An error of the authorizer counts as no.
-func (d *decision) ask(ctx context.Context) bool {
-	info, ok := genericapirequest.RequestInfoFrom(ctx)
-	if !ok {
-		return false
-	}
-	user, ok := genericapirequest.UserFrom(ctx)
-	if !ok {
-		return false
-	}
-	get := authorizer.AttributesRecord{
-		User: user, Verb: "get", Namespace: info.Namespace, Name: info.Name,
-		APIGroup: info.APIGroup, APIVersion: info.APIVersion, Resource: info.Resource, ResourceRequest: true,
-	}
-	if d.permits(ctx, get) {
+	if rights.Allowed(ctx, "get", "") {
 		return true
 	}
-	get.Subresource = info.Subresource
-	return get.Subresource != "" && d.permits(ctx, get)
-}
-
-func (d *decision) permits(ctx context.Context, get authorizer.AttributesRecord) bool {
-	answer, _, err := d.rights.Authorize(ctx, get)
-	return err == nil && answer == authorizer.DecisionAllow
+	info, ok := genericapirequest.RequestInfoFrom(ctx)
+	return ok && info.Subresource != "" && rights.Allowed(ctx, "get", info.Subresource)
 }

@@ -30,40 +30,40 @@ func messages() map[string]message {
 	return map[string]message{
 		"marker, put": {
 			call: call{"PUT", things, "", put},
-			shown: marked + `spec.list: immutable: removed ["stored-a","stored-b"]; spec.replicas: immutable: removed 1270170127; ` +
-				`spec.size: immutable: changed from "stored" to "new"`,
-			hidden: marked + `spec.list: immutable: removed; spec.replicas: immutable: removed; spec.size: immutable: changed`,
+			shown: marked + `spec.list: field is immutable: removed ["stored-a","stored-b"]; spec.replicas: field is immutable: removed 1270170127; ` +
+				`spec.size: field is immutable: changed from "stored" to "new"`,
+			hidden: marked + `spec.list: field is immutable: removed; spec.replicas: field is immutable: removed; spec.size: field is immutable: changed`,
 		},
 		"marker, merge patch, dry run": {
 			call:   call{"MERGE", things + "?dryRun=All", "", `{spec: {size: new}}`},
-			shown:  marked + `spec.size: immutable: changed from "stored" to "new"`,
-			hidden: marked + `spec.size: immutable: changed`,
+			shown:  marked + `spec.size: field is immutable: changed from "stored" to "new"`,
+			hidden: marked + `spec.size: field is immutable: changed`,
 		},
 		// The new value of the list contains the stored items.
 		"marker, json patch": {
 			call:   call{"JSON", things, "", `[{op: add, path: /spec/list/-, value: c}]`},
-			shown:  marked + `spec.list[2]: immutable: added "c"`,
-			hidden: marked + `spec.list[2]: immutable: added`,
+			shown:  marked + `spec.list[2]: field is immutable: added "c"`,
+			hidden: marked + `spec.list[2]: field is immutable: added`,
 		},
 		"marker, reordered": {
 			call:   call{"MERGE", things, "", `{spec: {list: [stored-b, stored-a]}}`},
-			shown:  marked + `spec.list: immutable: reordered from ["stored-a","stored-b"] to ["stored-b","stored-a"]`,
-			hidden: marked + `spec.list: immutable: reordered`,
+			shown:  marked + `spec.list: field is immutable: reordered from ["stored-a","stored-b"] to ["stored-b","stored-a"]`,
+			hidden: marked + `spec.list: field is immutable: reordered`,
 		},
 		"marker, copied": {
 			call:   call{"JSON", things, "", `[{op: copy, from: /spec/told, path: /spec/size}]`},
-			shown:  marked + `spec.size: immutable: changed from "stored" to "stored-told"`,
-			hidden: marked + `spec.size: immutable: changed`,
+			shown:  marked + `spec.size: field is immutable: changed from "stored" to "stored-told"`,
+			hidden: marked + `spec.size: field is immutable: changed`,
 		},
 		"marker, status": {
 			call:   call{"MERGE", things + "/status", "", `{status: {phase: new}}`},
-			shown:  marked + `status.phase: immutable: changed from "stored" to "new"`,
-			hidden: marked + `status.phase: immutable: changed`,
+			shown:  marked + `status.phase: field is immutable: changed from "stored" to "new"`,
+			hidden: marked + `status.phase: field is immutable: changed`,
 		},
 		"marker, scale": {
 			call:   call{"MERGE", things + "/scale", "", `{spec: {replicas: 2}}`},
-			shown:  marked + `spec.replicas: immutable: changed from 1270170127 to 2`,
-			hidden: marked + `spec.replicas: immutable: changed`,
+			shown:  marked + `spec.replicas: field is immutable: changed from 1270170127 to 2`,
+			hidden: marked + `spec.replicas: field is immutable: changed`,
 		},
 		"rule of the definition": {
 			call:   call{"MERGE", things, "", `{spec: {fixed: new}}`},

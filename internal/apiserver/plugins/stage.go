@@ -12,9 +12,9 @@ import (
 	"k8s.io/apiserver/pkg/server/options"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
-	"holdfast.dev/holdfast/internal/apiserver/disclosure"
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
+	"holdfast.dev/holdfast/internal/apiserver/rights"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
@@ -36,7 +36,7 @@ func Apply(b start.Base, identity identity.Stage) (Stage, error) {
 		return Stage{}, err
 	}
 	b.Generic.AdmissionControl = nestingAdmission{b.Generic.AdmissionControl}
-	applyDisclosure(b.Generic)
+	applyRights(b.Generic)
 	b.Metrics.CountRefusals(b.Generic)
 	checker, commands, err := applyOwnership(b)
 	if err != nil {
@@ -45,12 +45,12 @@ func Apply(b start.Base, identity identity.Stage) (Stage, error) {
 	return Stage{Ownership: checker, Documents: documents, commands: commands}, nil
 }
 
-// applyDisclosure puts the decision about values in messages around the handlers. It is
-// outside of the check of field ownership, whose warnings need it.
-func applyDisclosure(config *genericapiserver.Config) {
-	inner, rights := config.BuildHandlerChainFunc, config.Authorization.Authorizer
+// applyRights lets the steps of a write ask for the rights of its user. It is outside of the check of field ownership, whose
+// warnings need it.
+func applyRights(config *genericapiserver.Config) {
+	inner, authorizer := config.BuildHandlerChainFunc, config.Authorization.Authorizer
 	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
-		return inner(disclosure.Filter(handler, rights), c)
+		return inner(rights.Filter(handler, authorizer), c)
 	}
 }
 

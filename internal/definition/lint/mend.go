@@ -149,7 +149,7 @@ func (n node) keys(marker immutability.Marker) {
 	for _, key := range n.Schema.ListMapKeys {
 		property := items.Properties[key]
 		switch {
-		case property == nil || immutability.MarkerOf(property) > immutability.Immutable:
+		case property == nil || immutability.MarkerOf(property) != immutability.Free && !schema.IsTrue(property.Immutable):
 			return
 		case schema.IsTrue(property.Immutable):
 		default:

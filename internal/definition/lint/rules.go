@@ -66,7 +66,7 @@ func refusalRule(path string) string {
 	case !strings.Contains(path, "openAPIV3Schema"):
 		return definitionRule
 	case last == schema.ImmutableKeyword, last == schema.ImmutableKeysKeyword,
-		last == schema.AdditionOnlyKeyword, last == schema.DeletionOnlyKeyword:
+		last == schema.AdditionOnlyKeyword, last == schema.DeletionOnlyKeyword, last == schema.UpdateKeyword:
 		return markerRule
 	case strings.Contains(path, "."+schema.ValidationsKeyword):
 		return validationRule

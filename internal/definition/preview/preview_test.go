@@ -135,26 +135,26 @@ func TestJudge(t *testing.T) {
 		"an item more": {old: "spec: {}", updated: "spec: {ports: [{name: a}]}", outcome: preview.InPlace},
 		"a marker of a version that is not served": {old: "spec: {replicas: 1}", updated: "spec: {replicas: 2}", outcome: preview.InPlace},
 		"an immutable field": {
-			"spec: {size: s}", "spec: {size: t}", "", preview.Replace, []string{`spec.size: immutable: changed from "s" to "t"`},
+			"spec: {size: s}", "spec: {size: t}", "", preview.Replace, []string{`spec.size: field is immutable: changed from "s" to "t"`},
 		},
 		"an item less": {
 			"spec: {ports: [{name: a}, {name: b}]}", "spec: {ports: [{name: b}]}", "", preview.Replace,
-			[]string{`spec.ports[name="a"]: addition only: removed {"name":"a"}`},
+			[]string{`spec.ports[name="a"]: field is immutable: addition only: removed {"name":"a"}`},
 		},
 		"a transition rule": {
 			"spec: {shape: round}", "spec: {shape: square}", "", preview.Replace, []string{`spec: Invalid value: shape is fixed`},
 		},
 		"the marker of another version": {
-			"spec: {colour: red}", "spec: {colour: blue}", "", preview.Replace, []string{`spec.colour: immutable: changed from "red" to "blue"`},
+			"spec: {colour: red}", "spec: {colour: blue}", "", preview.Replace, []string{`spec.colour: field is immutable: changed from "red" to "blue"`},
 		},
 		"the marker of the stored version": {
-			"spec: {size: s}", "spec: {size: t}", "v2", preview.Replace, []string{`spec.size: immutable: changed from "s" to "t"`},
+			"spec: {size: s}", "spec: {size: t}", "v2", preview.Replace, []string{`spec.size: field is immutable: changed from "s" to "t"`},
 		},
 		"a wrong type": {"spec: {}", "spec: {replicas: two}", "", preview.Invalid, []string{"spec.replicas: must be integer"}},
 		"a wrong value, also for a new object": {
 			"spec: {size: s}", "spec: {size: t, replicas: -1}", "", preview.Invalid,
 			[]string{
-				`spec.size: immutable: changed from "s" to "t"`,
+				`spec.size: field is immutable: changed from "s" to "t"`,
 				"spec.replicas: Invalid value: -1: spec.replicas in body should be greater than or equal to 0",
 			},
 		},

@@ -4,6 +4,10 @@
 //	found := refusal.Merge(refusal.Of("", policy.Check(oldObj, newObj)), refusal.Of("v2", other.Check(was, is)))
 //	status := refusal.Answer{Kind: kind, Name: name, UID: uid, Values: mayGet}.Status(found)
 //
+// Rules may have conditions. Decide asks about those of the rules that an update breaks:
+//
+//	refused, allowed := refusal.Edge{Holds: holds, May: may}.Decide(found)
+//
 // The answer lists every violation as a cause. It contains values of the object only if the client
 // may get the object.
 package refusal
@@ -34,13 +38,15 @@ type Violation struct {
 	// Source names what has the marker, such as "version v1". It is empty for the version of the
 	// request.
 	Source string
+	// Unclear says why the condition of the rule could not be evaluated. The rule holds then. It is nil if it could.
+	Unclear error
 }
 
 // Of returns violations that have the same source.
 func Of(source string, found []immutability.Violation) []Violation {
 	var out []Violation
 	for _, one := range found {
-		out = append(out, Violation{one, source})
+		out = append(out, Violation{Violation: one, Source: source})
 	}
 	return out
 }
@@ -101,7 +107,22 @@ func (a Answer) message(one Violation) string {
 	if one.Source != "" {
 		text += ", which " + one.Source + " forbids"
 	}
+	if one.Unclear != nil {
+		text += "; the condition could not be evaluated: " + one.Unclear.Error()
+	}
+	if one.Mark != nil && one.Mark.Unless != "" {
+		text += " (a user that may " + one.Mark.Unless + " it can change it)"
+	}
 	return text
+}
+
+// Override returns the warning about a change that the right of its user allows.
+func (a Answer) Override(one Violation) string {
+	text := one.Operation.String()
+	if a.Values {
+		text = one.Change()
+	}
+	return one.Path.String() + ": " + text + " by the right to " + one.Mark.Unless
 }
 
 // List returns the first causes and the number of the rest as one line.

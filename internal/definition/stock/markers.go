@@ -171,6 +171,9 @@ func removeMarkers(raw map[string]any, s *schema.Schema) {
 			delete(raw, name)
 		}
 	}
+	if s.Update != nil {
+		delete(raw, schema.UpdateKeyword)
+	}
 	properties, _ := raw["properties"].(map[string]any)
 	for name, child := range s.Properties {
 		if below, ok := properties[name].(map[string]any); ok {

@@ -58,7 +58,7 @@ spec: {resources: [configmaps, nodes], rules: [immutable data, immutable spec]}
 		"error | rule-without-effect | immutabilitypolicies/p | spec | configmaps: immutable spec: the resource has no such field",
 		"error | rule-without-effect | immutabilitypolicies/p | spec | nodes: this resource is never guarded",
 		"warning | drift | widgets.example.com/default/other | spec.size | " +
-			"the next kubectl apply of the same file is refused: immutable: changed",
+			"the next kubectl apply of the same file is refused: field is immutable: changed",
 		"warning | escape | customresourcedefinitions/widgets.example.com | " +
 			"spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[size] | " +
 			"immutable, but spec is optional: it can be removed and then set again with another value",

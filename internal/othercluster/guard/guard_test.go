@@ -92,25 +92,25 @@ spec: {mode: warn, resources: [configmaps], rules: [addition-only data]}
 		"a rule": {
 			f.patch(widgets, "w", `{spec: {size: big}}`),
 			prefix + `Widget.example.com "w" cannot be changed this way: ` +
-				`spec.size: immutable: changed from "small" to "big", which policy sizes forbids`,
+				`spec.size: field is immutable: changed from "small" to "big", which policy sizes forbids`,
 		},
 		"no rule": {f.patch(widgets, "w", `{spec: {note: hello}}`), "ok"},
 		"scale": {
 			f.patch(widgets, "w", `{spec: {replicas: 3}}`, "scale"),
 			prefix + `Widget.example.com "w" cannot be changed this way: ` +
-				`spec.replicas: immutable: changed from 1 to 3, which policy sizes forbids`,
+				`spec.replicas: field is immutable: changed from 1 to 3, which policy sizes forbids`,
 		},
 		"scale, unchanged": {f.patch(widgets, "w", `{spec: {replicas: 1}}`, "scale"), "ok"},
 		"status": {
 			f.patch(widgets, "w", `{status: {phase: old}}`, "status"),
 			prefix + `Widget.example.com "w" cannot be changed this way: ` +
-				`status.phase: immutable: changed from "new" to "old", which policy sizes forbids`,
+				`status.phase: field is immutable: changed from "new" to "old", which policy sizes forbids`,
 		},
 		"a built-in kind": {
 			f.patch(deployments, "gold", `{spec: {strategy: {type: Recreate, rollingUpdate: null}}}`),
-			prefix + `Deployment.apps "gold" cannot be changed this way: spec.strategy.rollingUpdate: immutable: removed ` +
+			prefix + `Deployment.apps "gold" cannot be changed this way: spec.strategy.rollingUpdate: field is immutable: removed ` +
 				`{"maxSurge":"25%","maxUnavailable":"25%"}, which policy workloads forbids; ` +
-				`spec.strategy.type: immutable: changed from "RollingUpdate" to "Recreate", which policy workloads forbids`,
+				`spec.strategy.type: field is immutable: changed from "RollingUpdate" to "Recreate", which policy workloads forbids`,
 		},
 		"another label":       {f.patch(deployments, "silver", `{spec: {strategy: {type: Recreate, rollingUpdate: null}}}`), "ok"},
 		"an excluded place":   {f.patch("kube-system/configmaps", "c", `{data: {a: null}}`), "ok"},
@@ -121,7 +121,7 @@ spec: {mode: warn, resources: [configmaps], rules: [addition-only data]}
 		}
 	}
 	if got := f.patch("default/configmaps", "c", `{data: {a: null}}`); got != "ok" ||
-		strings.Join(f.warnings.texts, " ") != `data.a: addition only: removed "x", which policy configuration forbids` {
+		strings.Join(f.warnings.texts, " ") != `data.a: field is immutable: addition only: removed "x", which policy configuration forbids` {
 		t.Errorf("warn: %s, %q", got, f.warnings.texts)
 	}
 	f.wantStatus("workloads", "False", "leases.coordination.k8s.io: this resource is never guarded",

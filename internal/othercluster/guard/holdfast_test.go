@@ -43,9 +43,9 @@ spec: {resources: [boats.example.com], rules: ["v2: immutable spec.rigging", "v2
 	})
 	for name, test := range map[string]struct{ resource, boat, patch, want string }{
 		"the server keeps the field":   {v1, "sloop", `{metadata: {labels: {a: b}}}`, ""},
-		"the server drops the field":   {v1, "yawl", `{metadata: {labels: {a: b}}}`, `spec.keel: immutable: removed "fin", which policy boats forbids`},
-		"a rule of the policy":         {v1, "sloop", `{spec: {colour: blue}}`, `spec.colour: immutable: changed from "red" to "blue", which policy boats forbids`},
-		"the server answers by itself": {v2, "sloop", `{spec: {rigging: lug}}`, `spec.rigging: immutable: changed from "gaff" to "lug"`},
+		"the server drops the field":   {v1, "yawl", `{metadata: {labels: {a: b}}}`, `spec.keel: field is immutable: removed "fin", which policy boats forbids`},
+		"a rule of the policy":         {v1, "sloop", `{spec: {colour: blue}}`, `spec.colour: field is immutable: changed from "red" to "blue", which policy boats forbids`},
+		"the server answers by itself": {v2, "sloop", `{spec: {rigging: lug}}`, `spec.rigging: field is immutable: changed from "gaff" to "lug"`},
 	} {
 		got := f.patch(test.resource, test.boat, test.patch)
 		if test.want == "" && got != "ok" || !strings.HasSuffix(got, test.want) {

@@ -42,10 +42,10 @@ spec:
 	}
 	got := f.patch(widgets, "w", `{spec: {size: big, note: b}}`)
 	if want := prefix + `Widget.example.com "w" cannot be changed this way: ` +
-		`spec.size: immutable: changed from "small" to "big", which policy mixed forbids`; got != want {
+		`spec.size: field is immutable: changed from "small" to "big", which policy mixed forbids`; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	warning := `spec.note: immutable: changed from "a" to "b", which policy mixed forbids`
+	warning := `spec.note: field is immutable: changed from "a" to "b", which policy mixed forbids`
 	if !slices.Equal(f.warnings.texts, []string{warning}) {
 		t.Errorf("warnings %q", f.warnings.texts)
 	}

@@ -5,31 +5,68 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
 	"holdfast.dev/holdfast/internal/apiserver/disclosure"
+	"holdfast.dev/holdfast/internal/apiserver/rights"
+	"holdfast.dev/holdfast/internal/apiserver/update"
 	"holdfast.dev/holdfast/internal/definition/refusal"
 	"holdfast.dev/holdfast/internal/protection"
 )
 
-// checkImmutable returns an error for an update that a marker forbids. The markers of the version in the request count, and those of every
-// other version that is served or stored. Otherwise a client could change a field through a version without the marker.
+// checkImmutable returns an error for an update that a rule forbids. The rules of the version in the request count, and those of every
+// other version that is served or stored. Otherwise a client could change a field through a version without the rule.
 func (j Judge) checkImmutable(ctx context.Context, newObj, oldObj *object.Object) error {
-	found := refusal.Of("", j.Version.Compiled.Policy.Check(oldObj.Object, newObj.Object))
+	found := j.violations(ctx, j.Version, oldObj, newObj)
 	if len(j.Version.AlsoMarked) > 0 {
 		more, err := j.checkOtherVersions(ctx, newObj, oldObj)
-		found = refusal.Merge(found, more)
+		found.merge(more)
 		// If a conversion failed, but the server found violations before, the client gets the violations.
-		if err != nil && len(found) == 0 {
+		if err != nil && len(found.refused) == 0 {
 			return err
 		}
 	}
-	if len(found) == 0 {
+	if len(found.refused)+len(found.allowed) == 0 {
 		return nil
 	}
-	protection.Refuse(ctx, protection.ImmutableField)
 	answer := refusal.Answer{
 		Kind: j.Version.Kind.GroupKind, Name: oldObj.GetName(), UID: oldObj.GetUID(),
 		Code: j.ImmutabilityStatus, Values: disclosure.Allowed(ctx),
 	}
-	return &apierrors.StatusError{ErrStatus: answer.Status(found)}
+	if len(found.refused) == 0 {
+		update.Override(ctx, answer, found.allowed)
+		return nil
+	}
+	protection.Refuse(ctx, protection.ImmutableField)
+	return &apierrors.StatusError{ErrStatus: answer.Status(found.refused)}
+}
+
+// violations are those that refuse an update, and those that the right of its user allows.
+type violations struct{ refused, allowed []refusal.Violation }
+
+func (v *violations) merge(more violations) {
+	v.refused = refusal.Merge(v.refused, more.refused)
+	v.allowed = refusal.Merge(v.allowed, more.allowed)
+}
+
+// violations checks the rules of one version. Both objects are in this version.
+func (j Judge) violations(ctx context.Context, version *kind.Version, oldObj, newObj *object.Object) violations {
+	return j.decide(ctx, version, oldObj, version.Compiled.Policy.Check(oldObj.Object, newObj.Object))
+}
+
+// decide asks about the conditions of the rules that an update breaks, in one version.
+func (j Judge) decide(ctx context.Context, version *kind.Version, oldObj *object.Object, broken []immutability.Violation) violations {
+	if len(broken) == 0 {
+		return violations{}
+	}
+	source := ""
+	if version != j.Version {
+		source = "version " + version.Name
+	}
+	refused, allowed := refusal.Edge{
+		Holds: func(expression string) (bool, error) { return version.Compiled.Holds(ctx, expression, oldObj.Object) },
+		May:   func(verb string) bool { return rights.May(ctx, verb) },
+	}.Decide(refusal.Of(source, broken))
+	return violations{refused, allowed}
 }

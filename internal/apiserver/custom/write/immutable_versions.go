@@ -9,25 +9,38 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
-	"holdfast.dev/holdfast/internal/definition/refusal"
+	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/value"
 )
 
 // checkOtherVersions checks the markers of the other versions. It converts the old and the new object to each of them. If a conversion
 // fails, it returns the error together with the violations that it found before.
-func (j Judge) checkOtherVersions(ctx context.Context, newObj, oldObj *object.Object) ([]refusal.Violation, error) {
+func (j Judge) checkOtherVersions(ctx context.Context, newObj, oldObj *object.Object) (violations, error) {
+	var found violations
+	if j.Version.Kind.Storage() == j.Version && changesOnlyMetadata(oldObj, newObj) {
+		// The objects are equal in every version, and a finalizer can go although a conversion webhook fails.
+		for _, other := range j.Version.AlsoMarked {
+			found.merge(j.decide(ctx, other, oldObj, other.Compiled.Policy.CheckMetadata(oldObj.Object, newObj.Object)))
+		}
+		return found, nil
+	}
 	oldObj, newObj, err := j.wholeUpdate(ctx, oldObj, newObj)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	var found []refusal.Violation
 	for _, other := range j.Version.AlsoMarked {
 		was, is, err := convertUpdate(oldObj, newObj, other)
 		if err != nil {
 			return found, err
 		}
-		found = refusal.Merge(found, refusal.Of("version "+other.Name, other.Compiled.Policy.Check(was.Object, is.Object)))
+		found.merge(j.violations(ctx, other, was, is))
 	}
 	return found, nil
+}
+
+// changesOnlyMetadata reports whether two objects differ at most in their metadata.
+func changesOnlyMetadata(oldObj, newObj *object.Object) bool {
+	return value.Strict.Equal(definition.WithoutMetadata(oldObj.Object), definition.WithoutMetadata(newObj.Object))
 }
 
 // wholeUpdate returns both objects of an update with the fields that only the storage version has. With conversion None, both objects are

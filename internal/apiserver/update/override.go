@@ -1,0 +1,27 @@
+package update
+
+import (
+	"context"
+	"strings"
+
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/warning"
+
+	"holdfast.dev/holdfast/internal/definition/refusal"
+	"holdfast.dev/holdfast/internal/protection"
+)
+
+// OverrideAnnotation is the audit annotation of an update that breaks rules by the right of its user. Its value has the fields and the
+// verbs.
+const OverrideAnnotation = "rules.holdfast.dev/override"
+
+// Override tells the client, the audit log and the metrics that the right of the client allows an update which rules forbid.
+func Override(ctx context.Context, answer refusal.Answer, allowed []refusal.Violation) {
+	var fields []string
+	for _, one := range allowed {
+		warning.AddWarning(ctx, "", answer.Override(one))
+		fields = append(fields, one.Path.String()+" "+one.Mark.Unless)
+	}
+	audit.AddAuditAnnotation(ctx, OverrideAnnotation, strings.Join(fields, ", "))
+	protection.Override(ctx)
+}
