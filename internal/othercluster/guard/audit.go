@@ -190,13 +190,7 @@ func (a *audit) coverage(ctx context.Context, rules *policy.Table) error {
 	}
 	for _, r := range rules.Sorted() {
 		for _, name := range r.Names() {
-			covered := false
-			for _, webhook := range live.Webhooks {
-				for _, rule := range webhook.Rules {
-					covered = covered || slices.Contains(rule.APIGroups, r.Group) && slices.Contains(rule.Resources, name)
-				}
-			}
-			if !covered {
+			if !covers(live, r.Group, name) {
 				main, sub, _ := strings.Cut(name, "/")
 				r := r.GroupResource
 				r.Resource = main

@@ -58,8 +58,8 @@ func (a address) at(path string) admissionregistrationv1.WebhookClientConfig {
 }
 
 // configuration returns the webhook configuration. It has no webhook for immutable fields if no resource is guarded.
-func (w wanted) configuration() *admissionregistrationv1.ValidatingWebhookConfiguration {
-	out := &admissionregistrationv1.ValidatingWebhookConfiguration{
+func (w wanted) configuration() *configuration {
+	out := &configuration{
 		TypeMeta: metav1.TypeMeta{
 			APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration",
 		},
@@ -110,14 +110,11 @@ func (w wanted) immutable() admissionregistrationv1.ValidatingWebhook {
 }
 
 // applyConfiguration writes the configuration, with force: nothing else may change it.
-func applyConfiguration(
-	ctx context.Context, client kubernetes.Interface, wanted *admissionregistrationv1.ValidatingWebhookConfiguration,
-) error {
+func applyConfiguration(ctx context.Context, client kubernetes.Interface, wanted *configuration) (*configuration, error) {
 	text, err := json.Marshal(wanted)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(ctx, wanted.Name, types.ApplyPatchType, text,
+	return client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(ctx, wanted.Name, types.ApplyPatchType, text,
 		metav1.PatchOptions{FieldManager: Name, Force: new(true)})
-	return err
 }

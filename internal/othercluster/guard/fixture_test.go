@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,6 +22,7 @@ import (
 	"holdfast.dev/holdfast/internal/othercluster/guard"
 	"holdfast.dev/holdfast/internal/othercluster/guard/setup"
 	"holdfast.dev/holdfast/internal/othercluster/installation"
+	"holdfast.dev/holdfast/internal/policy"
 	"holdfast.dev/holdfast/internal/waittest"
 	"holdfast.dev/holdfast/internal/yamltest"
 )
@@ -39,6 +41,8 @@ type fixture struct {
 	// policiesOnly is that of the configuration of the guard, and files are those of its keys, none for the Secret.
 	policiesOnly bool
 	files        []string
+	// account means that the guard has the rights of its service account, and not those of an administrator.
+	account bool
 	// stop stops the guard.
 	stop func()
 }
@@ -102,8 +106,15 @@ func (f *fixture) serve() {
 	f.Helper()
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(f.Context()))
+	access := f.server.Config(f.T)
+	if f.account {
+		const name = "system:serviceaccount:holdfast-guard:holdfast-guard"
+		right := authorizationv1.ResourceAttributes{Verb: "list", Group: policy.Policies().Group, Resource: policy.Policies().Resource}
+		servertest.AwaitRight(f.T, f.server.Client(f.T), name, right)
+		access = f.server.As(f.T, name, "system:serviceaccounts", "system:serviceaccounts:holdfast-guard", "system:authenticated")
+	}
 	config := guard.Config{
-		Client: f.server.Config(f.T), Webhook: f.reviews, Health: f.checks, URL: f.url, Ready: func() { close(ready) },
+		Client: access, Webhook: f.reviews, Health: f.checks, URL: f.url, Ready: func() { close(ready) },
 		PoliciesOnly: f.policiesOnly,
 	}
 	if len(f.files) > 0 {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -47,9 +46,7 @@ func openKeys(ctx context.Context, config Config, server *connection.Connection,
 }
 
 // liveConfiguration reads the webhook configuration. It is empty if there is none.
-func liveConfiguration(
-	ctx context.Context, client kubernetes.Interface,
-) (*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
+func liveConfiguration(ctx context.Context, client kubernetes.Interface) (*configuration, error) {
 	found, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, Name, metav1.GetOptions{})
 	if err == nil || apierrors.IsNotFound(err) {
 		return found, nil
@@ -66,19 +63,14 @@ func acceptedAuthorities(ctx context.Context, client kubernetes.Interface) ([]by
 	return found.Webhooks[0].ClientConfig.CABundle, nil
 }
 
-// address returns where the API server reaches the guard. It reads the certificate of the authority
-// each time, because another program may replace it.
-func (c Config) address(ctx context.Context, server *connection.Connection) (address, error) {
-	out := address{url: c.URL}
+// authority reads the certificate of the authority. It is read each time, because another program may replace it.
+func (c Config) authority(ctx context.Context, client kubernetes.Interface) ([]byte, error) {
 	if c.CAFile != "" {
-		var err error
-		out.authorities, err = os.ReadFile(c.CAFile)
-		return out, err
+		return os.ReadFile(c.CAFile)
 	}
-	secret, err := server.Typed.CoreV1().Secrets(Namespace).Get(ctx, SecretName, metav1.GetOptions{})
+	secret, err := client.CoreV1().Secrets(Namespace).Get(ctx, SecretName, metav1.GetOptions{})
 	if err != nil {
-		return out, fmt.Errorf("certificate of the webhook: %w", err)
+		return nil, fmt.Errorf("certificate of the webhook: %w", err)
 	}
-	out.authorities = secret.Data[webhook.AuthorityCertKey]
-	return out, nil
+	return secret.Data[webhook.AuthorityCertKey], nil
 }

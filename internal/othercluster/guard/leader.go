@@ -2,13 +2,13 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/internal/connection"
@@ -17,17 +17,26 @@ import (
 	"holdfast.dev/holdfast/internal/policy"
 )
 
-// writeInterval is the interval at which the leader writes the configuration again, in case another
-// client has changed or deleted it, or the authority was replaced.
-const writeInterval = 10 * time.Second
+const (
+	// writeInterval is the interval at which the leader writes the configuration again, in case the authority was replaced.
+	writeInterval = 10 * time.Second
+	// rewritePause is the shortest time between two writes because another client has changed or deleted the configuration. The
+	// client may do so again and again, and the watch may be behind the last write.
+	rewritePause = time.Second
+)
 
 // leader writes the webhook configuration and the status of the policies.
 type leader struct {
 	config Config
 	server *connection.Connection
 	rules  *tracker
-	// accepted are the authorities that the API server accepts.
-	accepted *webhook.Authorities
+	// live is the webhook configuration of the API server, and written the resourceVersion that it had after the last write.
+	live    *observed
+	written string
+	// accepted are the authorities that the API server accepts, bundle those in the last configuration that this leader wrote, and
+	// authority is the last one that could be read.
+	accepted          webhook.Authorities
+	bundle, authority []byte
 	// wake has a value if the keys of the webhook have changed.
 	wake <-chan struct{}
 	// events records Events about definitions.
@@ -37,8 +46,9 @@ type leader struct {
 	told map[string]string
 }
 
-// run writes after each change of the table, and every writeInterval, until ctx ends.
-func (l leader) run(ctx context.Context) error {
+// run writes after each change of the table, after a change of the configuration by another client, and every writeInterval, until
+// ctx ends.
+func (l *leader) run(ctx context.Context) error {
 	ticker := time.NewTicker(writeInterval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
@@ -47,18 +57,35 @@ func (l leader) run(ctx context.Context) error {
 		if err := l.write(ctx, current); err != nil && ctx.Err() == nil {
 			klog.ErrorS(err, "webhook configuration is not written")
 		}
-		select {
-		case <-ctx.Done():
-		case <-changed:
-		case <-l.wake:
-		case <-ticker.C:
-		}
+		l.wait(ctx, changed, ticker.C)
 	}
 	return nil
 }
 
+// wait waits until the configuration has to be written again.
+func (l *leader) wait(ctx context.Context, changed <-chan struct{}, tick <-chan time.Time) {
+	wrote := time.Now()
+	for {
+		found, known, next := l.live.latest()
+		var foreign <-chan time.Time
+		if known && found.ResourceVersion != l.written {
+			foreign = time.After(time.Until(wrote.Add(rewritePause)))
+		}
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		case <-l.wake:
+		case <-tick:
+		case <-foreign:
+		case <-next:
+			continue
+		}
+		return
+	}
+}
+
 // announce records an Event about each definition whose rules without effect have changed.
-func (l leader) announce(current *policy.Table) {
+func (l *leader) announce(current *policy.Table) {
 	maps.DeleteFunc(l.told, func(name, _ string) bool { return len(current.Problems[name]) == 0 })
 	for name, problems := range current.Problems {
 		text := strings.Join(problems, "; ")
@@ -72,70 +99,54 @@ func (l leader) announce(current *policy.Table) {
 	}
 }
 
-func (l leader) write(ctx context.Context, current *policy.Table) error {
-	at, err := l.config.address(ctx, l.server)
-	if err != nil {
-		return err
-	}
-	accepted, err := acceptedAuthorities(ctx, l.server.Typed)
-	if err != nil {
-		return err
-	}
-	at.authorities = l.accepted.Bundle(at.authorities, accepted, time.Now())
-	at.token = l.tokens.issue()
-	wanted := wanted{rules: current, ownership: l.config.Ownership != judgement.Off, address: at}
-	if err := applyConfiguration(ctx, l.server.Typed, wanted.configuration()); err != nil {
-		return err
-	}
-	l.tokens.learn(at.token)
-	for name, said := range current.Reports {
-		if err := l.writeStatus(ctx, name, said); err != nil {
-			return fmt.Errorf("status of policy %s: %w", name, err)
+// write writes the configuration, and then the status of the policies. If the configuration cannot be written, the status says which
+// resources the API server does not ask about.
+func (l *leader) write(ctx context.Context, current *policy.Table) error {
+	live, failed := l.writeConfiguration(ctx, current)
+	if failed != nil {
+		var err error
+		if live, err = liveConfiguration(ctx, l.server.Typed); err != nil {
+			return errors.Join(failed, err)
 		}
 	}
-	return nil
+	l.written = live.ResourceVersion
+	for name, said := range current.Reports {
+		if err := l.writeStatus(ctx, name, coverage{rules: current, live: live, failed: failed}.limit(said)); err != nil {
+			return errors.Join(failed, fmt.Errorf("status of policy %s: %w", name, err))
+		}
+	}
+	return failed
 }
 
-// writeStatus writes what a policy matches and what it cannot, if the status differs.
-func (l leader) writeStatus(ctx context.Context, name string, said policy.Report) error {
-	policies := l.server.Dynamic.Resource(policy.Policies())
-	cached, known, err := l.rules.policies.GetStore().GetByKey(name)
-	if err != nil || !known {
-		return err
+// writeConfiguration writes the configuration, and returns it.
+func (l *leader) writeConfiguration(ctx context.Context, current *policy.Table) (*configuration, error) {
+	accepted, err := acceptedAuthorities(ctx, l.server.Typed)
+	if err != nil {
+		return nil, err
 	}
-	obj, ok := cached.(*unstructured.Unstructured)
-	if !ok || obj.GetGeneration() != said.Generation {
-		return nil
+	if len(accepted) == 0 {
+		accepted = l.bundle // the configuration was deleted, and replicas still use their certificates
 	}
-	ready, reason, message := "True", "InForce", "all rules are in force"
-	if len(said.Problems) > 0 {
-		ready, reason, message = "False", "Incomplete", strings.Join(said.Problems, "\n")
+	authority, err := l.config.authority(ctx, l.server.Typed)
+	switch {
+	case len(authority) > 0:
+		l.authority = authority
+	case len(l.authority) > 0:
+	case len(accepted) > 0:
+		l.authority = accepted
+	case err == nil:
+		err = fmt.Errorf("certificate of the webhook: secret %s/%s has no %s", Namespace, SecretName, webhook.AuthorityCertKey)
+		fallthrough
+	default:
+		return nil, err
 	}
-	matched := make([]any, len(said.Matched))
-	for i, text := range said.Matched {
-		matched[i] = text
+	at := address{url: l.config.URL, authorities: l.accepted.Bundle(l.authority, accepted, time.Now()), token: l.tokens.issue()}
+	wanted := wanted{rules: current, ownership: l.config.Ownership != judgement.Off, address: at}
+	out, err := applyConfiguration(ctx, l.server.Typed, wanted.configuration())
+	if err != nil {
+		return nil, fmt.Errorf("webhook configuration: %w", err)
 	}
-	before, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
-	since := metav1.Now().UTC().Format(time.RFC3339)
-	if len(before) == 1 {
-		was, _ := before[0].(map[string]any)
-		if was["status"] == ready {
-			since, _ = was["lastTransitionTime"].(string)
-		}
-		guarded, _, _ := unstructured.NestedSlice(obj.Object, "status", "guarded")
-		if was["status"] == ready && was["message"] == message && was["observedGeneration"] == said.Generation &&
-			fmt.Sprint(guarded) == fmt.Sprint(matched) {
-			return nil
-		}
-	}
-	updated := obj.DeepCopy()
-	updated.Object["status"] = map[string]any{
-		"guarded": matched,
-		"conditions": []any{map[string]any{
-			"type": "Ready", "status": ready, "reason": reason, "message": message,
-			"lastTransitionTime": since, "observedGeneration": said.Generation,
-		}},
-	}
-	_, err = policies.UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: Name})
-	return err
+	l.bundle = at.authorities
+	l.tokens.learn(at.token)
+	return out, nil
 }

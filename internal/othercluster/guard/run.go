@@ -141,6 +141,8 @@ func run(ctx context.Context, config Config, server *connection.Connection, open
 	if err != nil {
 		return err
 	}
+	live := newObserved(server.Typed)
+	running.Go(func() { live.run(serving) })
 	start := func(server *http.Server, listener net.Listener) {
 		running.Go(func() {
 			if err := webhook.Serve(serving, server, listener); err != nil {
@@ -151,7 +153,7 @@ func run(ctx context.Context, config Config, server *connection.Connection, open
 	reviews := &http.Server{Handler: handler}
 	start(reviews, tls.NewListener(config.Webhook, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: opened.keys.Certificate}))
 	if config.Health != nil {
-		start(webhook.Health(), config.Health)
+		start(webhook.Health(readiness{rules: rules, live: live, keys: opened.keys}.check), config.Health)
 	}
 	running.Go(func() { opened.keys.Keep(serving) })
 	running.Go(func() { secret.keep(serving) })
@@ -160,10 +162,11 @@ func run(ctx context.Context, config Config, server *connection.Connection, open
 	}
 	election := lifecycle.Election{Client: config.Client, Namespace: Namespace, Name: Name, Identity: config.Identity}
 	err = lifecycle.Lead(leading, election, func(ctx context.Context) error {
-		return leader{
-			config: config, server: server, rules: rules, accepted: &webhook.Authorities{}, wake: opened.wake,
+		l := &leader{
+			config: config, server: server, rules: rules, live: live, wake: opened.wake,
 			events: recorded, tokens: secret, told: map[string]string{},
-		}.run(ctx)
+		}
+		return l.run(ctx)
 	})
 	if broken := context.Cause(leading); err == nil && ctx.Err() == nil {
 		return broken

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/internal/broadcast"
@@ -55,8 +54,8 @@ func newTokens(read func(ctx context.Context) (string, error)) *tokens {
 }
 
 // tokenOf returns the token in the paths of a webhook configuration.
-func tokenOf(configuration *admissionregistrationv1.ValidatingWebhookConfiguration) string {
-	for _, webhook := range configuration.Webhooks {
+func tokenOf(found *configuration) string {
+	for _, webhook := range found.Webhooks {
 		switch at := webhook.ClientConfig; {
 		case at.URL != nil:
 			return path.Base(*at.URL)

@@ -117,7 +117,7 @@ func Run(ctx context.Context, config Config) error {
 	}
 	own := prometheus.NewRegistry()
 	own.MustRegister(plans.Metrics)
-	return run(ctx, parts{config: config, client: server.Typed, keys: keys, plans: plans, reviews: reviews, health: webhook.Health(own)})
+	return run(ctx, parts{config: config, client: server.Typed, keys: keys, plans: plans, reviews: reviews, health: webhook.Health(nil, own)})
 }
 
 // parts are the parts of a running manager.

@@ -18,44 +18,60 @@ import (
 // renewalInterval is the interval at which a certificate in a Secret is checked.
 const renewalInterval = time.Hour
 
-// Keep implements Keys. It watches the Secret and renews its certificate. If the Secret is deleted or not valid,
-// the last certificate stays in use.
+// Keep implements Keys. It watches the Secret, renews its certificate, and creates the Secret again if it is deleted. Until then, and
+// while the Secret is not valid, the last certificate stays in use.
 func (k *secretKeys) Keep(ctx context.Context) {
 	changed := make(chan *corev1.Secret, 1)
 	update := func(obj any) {
-		if found, isSecret := obj.(*corev1.Secret); isSecret {
-			select {
-			case <-changed: // an older state
-			default:
-			}
-			changed <- found
+		found, _ := obj.(*corev1.Secret) // nil if the Secret is deleted
+		select {
+		case <-changed: // an older state
+		default:
 		}
+		changed <- found
 	}
 	one := cache.NewListWatchFromClient(k.client.CoreV1().RESTClient(), "secrets", k.secret.Namespace,
 		fields.OneTermEqualSelector("metadata.name", k.secret.Name))
-	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
+	known, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: one, ObjectType: &corev1.Secret{}, ResyncPeriod: renewalInterval,
-		Handler: cache.ResourceEventHandlerFuncs{AddFunc: update, UpdateFunc: func(_, obj any) { update(obj) }},
+		Handler: cache.ResourceEventHandlerFuncs{
+			AddFunc: update, UpdateFunc: func(_, obj any) { update(obj) }, DeleteFunc: func(any) { update(nil) },
+		},
 	})
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	watching.Go(func() { informer.RunWithContext(ctx) })
+	watching.Go(func() {
+		// A Secret that was deleted before the watch began has no event.
+		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) && len(known.List()) == 0 {
+			update(nil)
+		}
+	})
 	k.follow(ctx, changed)
 }
 
-// follow uses each new state of the Secret. If the API server does not accept its certificate yet, follow tries
-// it again after acceptInterval.
+// follow uses each new state of the Secret. If the API server does not accept its certificate yet, or if the Secret is
+// deleted and cannot be created, follow tries it again after acceptInterval.
 func (k *secretKeys) follow(ctx context.Context, changed <-chan *corev1.Secret) {
 	ticker := time.NewTicker(acceptInterval)
 	defer ticker.Stop()
 	var waiting *corev1.Secret
+	var missing bool
+	var told string
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case waiting = <-changed:
-			k.acceptedSince = time.Time{}
+			k.acceptedSince, missing = time.Time{}, waiting == nil
 		case <-ticker.C:
+		}
+		if missing {
+			err := k.restore(ctx)
+			if missing = err != nil; missing && ctx.Err() == nil && told != err.Error() {
+				told = err.Error()
+				klog.ErrorS(err, "the last certificate of the webhook stays in use")
+			}
 		}
 		if waiting == nil {
 			continue
@@ -72,6 +88,22 @@ func (k *secretKeys) follow(ctx context.Context, changed <-chan *corev1.Secret) 
 			waiting = nil
 		}
 	}
+}
+
+// restore creates the Secret again, with a new authority, for the hosts of the current certificate.
+func (k *secretKeys) restore(ctx context.Context) error {
+	if k.Accepts == nil {
+		return fmt.Errorf("secret %s/%s is deleted: run %q again", k.secret.Namespace, k.secret.Name, k.secret.Remedy)
+	}
+	secret := k.secret
+	var err error
+	if secret.Hosts, err = hostsOf(k.current.Load()); err != nil {
+		return err
+	}
+	if _, err = secret.create(ctx, k.client); err != nil {
+		return fmt.Errorf("secret %s/%s is deleted: %w", k.secret.Namespace, k.secret.Name, err)
+	}
+	return nil
 }
 
 // renew replaces a certificate that expires soon by one for the same hosts. It replaces the authority only if it can

@@ -46,12 +46,18 @@ func Serve(ctx context.Context, server *http.Server, listener net.Listener) erro
 	return <-stopped
 }
 
-// Health returns a server for the health checks and the metrics. The checks always succeed: start
-// it when the process can answer reviews. The metrics are those of the libraries, and own.
-func Health(own ...prometheus.Gatherer) *http.Server {
+// Health returns a server for the health checks and the metrics. Start it when the process can answer reviews. /readyz answers 503
+// with the error of ready, which may be nil; the other checks always succeed. The metrics are those of the libraries, and own.
+func Health(ready func() error, own ...prometheus.Gatherer) *http.Server {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/healthz", "/livez", "/readyz"} {
 		mux.HandleFunc("GET "+path, func(out http.ResponseWriter, _ *http.Request) {
+			if path == "/readyz" && ready != nil {
+				if err := ready(); err != nil {
+					http.Error(out, err.Error(), http.StatusServiceUnavailable)
+					return
+				}
+			}
 			_, _ = io.WriteString(out, "ok")
 		})
 	}
