@@ -190,7 +190,7 @@ func (a *audit) coverage(ctx context.Context, rules *policy.Table) error {
 	}
 	for _, r := range rules.Sorted() {
 		for _, name := range r.Names() {
-			if !covers(live, r.Group, name) {
+			if !covers(live, r, name) {
 				main, sub, _ := strings.Cut(name, "/")
 				r := r.GroupResource
 				r.Resource = main

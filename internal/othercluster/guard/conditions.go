@@ -6,6 +6,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/policy"
 	"holdfast.dev/holdfast/ownership"
 )
@@ -23,6 +24,30 @@ func (w wanted) owners() admissionregistrationv1.ValidatingWebhook {
 		},
 	}}
 	out.MatchConditions = []admissionregistrationv1.MatchCondition{notExcluded(), noElection(), noController(), isApplied()}
+	return out
+}
+
+// definitions returns the webhook for definitions with the annotation. The API server does not call it for others, nor for a write
+// that changes neither the annotation nor the spec.
+func (w wanted) definitions() admissionregistrationv1.ValidatingWebhook {
+	out := w.webhook(DefinitionsWebhook, DefinitionsPath)
+	out.FailurePolicy, out.TimeoutSeconds = new(admissionregistrationv1.Fail), new(int32(definitionsSeconds))
+	out.Rules = []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{definitions().Group}, APIVersions: []string{definitions().Version}, Resources: []string{definitions().Resource},
+			Scope: new(admissionregistrationv1.AllScopes),
+		},
+	}}
+	const annotated = `(has(OBJECT.metadata.annotations) && %[1]q in OBJECT.metadata.annotations)`
+	of := func(object string) string {
+		return strings.ReplaceAll(fmt.Sprintf(annotated, immutability.Annotation), "OBJECT", object)
+	}
+	out.MatchConditions = []admissionregistrationv1.MatchCondition{
+		{Name: "annotated", Expression: of("object")},
+		{Name: "changed", Expression: fmt.Sprintf(`oldObject == null || !%s || object.spec != oldObject.spec || `+
+			`object.metadata.annotations[%[2]q] != oldObject.metadata.annotations[%[2]q]`, of("oldObject"), immutability.Annotation)},
+	}
 	return out
 }
 

@@ -30,9 +30,9 @@ const (
 // wanted is what the webhook configuration depends on.
 type wanted struct {
 	rules *policy.Table
-	// ownership means that field ownership is judged.
-	ownership bool
-	address   address
+	// ownership means that field ownership is judged, and annotations that the guard enforces the annotations of definitions.
+	ownership, annotations bool
+	address                address
 }
 
 // address is where the API server reaches the guard.
@@ -59,20 +59,29 @@ func (a address) at(path string) admissionregistrationv1.WebhookClientConfig {
 
 // configuration returns the webhook configuration. It has no webhook for immutable fields if no resource is guarded.
 func (w wanted) configuration() *configuration {
-	out := &configuration{
-		TypeMeta: metav1.TypeMeta{
-			APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration",
-		},
-		ObjectMeta: metav1.ObjectMeta{Name: Name, Labels: map[string]string{"app.kubernetes.io/part-of": Name}},
-		Webhooks:   []admissionregistrationv1.ValidatingWebhook{},
-	}
+	out := emptyConfiguration()
+	out.Labels = map[string]string{"app.kubernetes.io/part-of": Name}
 	if len(w.rules.Resources) > 0 {
 		out.Webhooks = append(out.Webhooks, w.immutable())
 	}
 	if w.ownership {
 		out.Webhooks = append(out.Webhooks, w.owners())
 	}
+	if w.annotations {
+		out.Webhooks = append(out.Webhooks, w.definitions())
+	}
 	return out
+}
+
+// emptyConfiguration returns the configuration without webhooks.
+func emptyConfiguration() *configuration {
+	return &configuration{
+		TypeMeta: metav1.TypeMeta{
+			APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration",
+		},
+		ObjectMeta: metav1.ObjectMeta{Name: Name},
+		Webhooks:   []admissionregistrationv1.ValidatingWebhook{},
+	}
 }
 
 // webhook returns what both webhooks have in common.
@@ -109,12 +118,14 @@ func (w wanted) immutable() admissionregistrationv1.ValidatingWebhook {
 	return out
 }
 
-// applyConfiguration writes the configuration, with force: nothing else may change it.
-func applyConfiguration(ctx context.Context, client kubernetes.Interface, wanted *configuration) (*configuration, error) {
+// applyConfiguration writes the configuration for a field manager, with force: nothing else may change it.
+func applyConfiguration(
+	ctx context.Context, client kubernetes.Interface, wanted *configuration, manager string,
+) (*configuration, error) {
 	text, err := json.Marshal(wanted)
 	if err != nil {
 		return nil, err
 	}
 	return client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(ctx, wanted.Name, types.ApplyPatchType, text,
-		metav1.PatchOptions{FieldManager: Name, Force: new(true)})
+		metav1.PatchOptions{FieldManager: manager, Force: new(true)})
 }

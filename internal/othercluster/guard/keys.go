@@ -57,10 +57,15 @@ func liveConfiguration(ctx context.Context, client kubernetes.Interface) (*confi
 // acceptedAuthorities returns the authorities in the webhook configuration, none if there is no webhook.
 func acceptedAuthorities(ctx context.Context, client kubernetes.Interface) ([]byte, error) {
 	found, err := liveConfiguration(ctx, client)
-	if err != nil || len(found.Webhooks) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	return found.Webhooks[0].ClientConfig.CABundle, nil
+	for _, each := range found.Webhooks {
+		if !isEarly(each) {
+			return each.ClientConfig.CABundle, nil
+		}
+	}
+	return nil, nil
 }
 
 // authority reads the certificate of the authority. It is read each time, because another program may replace it.

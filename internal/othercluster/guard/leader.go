@@ -141,12 +141,12 @@ func (l *leader) writeConfiguration(ctx context.Context, current *policy.Table) 
 		return nil, err
 	}
 	at := address{url: l.config.URL, authorities: l.accepted.Bundle(l.authority, accepted, time.Now()), token: l.tokens.issue()}
-	wanted := wanted{rules: current, ownership: l.config.Ownership != judgement.Off, address: at}
-	out, err := applyConfiguration(ctx, l.server.Typed, wanted.configuration())
+	wanted := wanted{rules: current, ownership: l.config.Ownership != judgement.Off, annotations: !l.config.PoliciesOnly, address: at}
+	out, err := applyConfiguration(ctx, l.server.Typed, wanted.configuration(), Name)
 	if err != nil {
 		return nil, fmt.Errorf("webhook configuration: %w", err)
 	}
 	l.bundle = at.authorities
 	l.tokens.learn(at.token)
-	return out, nil
+	return l.removeEarly(ctx, out)
 }

@@ -14,6 +14,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/broadcast"
 	"holdfast.dev/holdfast/internal/othercluster/webhook"
+	"holdfast.dev/holdfast/internal/policy"
 )
 
 // configuration is the webhook configuration of the API server.
@@ -77,11 +78,15 @@ func (o *observed) latest() (current *configuration, known bool, next <-chan str
 	return o.current, o.known, o.changed.Next()
 }
 
-// covers reports whether a configuration has a resource, such as widgets/scale of a group.
-func covers(in *configuration, group, name string) bool {
+// covers reports whether a configuration has an endpoint of a resource, such as widgets/scale, in the versions of its rules.
+func covers(in *configuration, r *policy.Resource, name string) bool {
+	return hasRule(in, r.Group, r.Versions, name)
+}
+
+func hasRule(in *configuration, group string, versions []string, name string) bool {
 	return slices.ContainsFunc(in.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
 		return slices.ContainsFunc(w.Rules, func(r admissionregistrationv1.RuleWithOperations) bool {
-			return slices.Contains(r.APIGroups, group) && slices.Contains(r.Resources, name)
+			return slices.Contains(r.APIGroups, group) && slices.Equal(r.APIVersions, versions) && slices.Contains(r.Resources, name)
 		})
 	})
 }

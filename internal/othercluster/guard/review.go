@@ -25,9 +25,10 @@ type handled struct {
 	rules  *tracker
 	events *events
 	tokens *tokens
+	live   *observed
 }
 
-// newHandler returns the handler of both webhooks, which reads objects and asks for rights at an API server, and measures
+// newHandler returns the handler of the webhooks, which reads objects and asks for rights at an API server, and measures
 // its answers. It answers only requests with a token.
 func newHandler(config Config, server *connection.Connection, in handled) (http.Handler, error) {
 	counted, err := newMeters()
@@ -47,6 +48,7 @@ func newHandler(config Config, server *connection.Connection, in handled) (http.
 		mux.Handle("POST "+path+"/{token}", in.tokens.required(counted, counted.measured(name, answer)))
 	}
 	handle(ImmutablePath, "immutable", fields.answer)
+	handle(DefinitionsPath, "definitions", earlyGuard{live: in.live}.answer)
 	mode := cmp.Or(config.Ownership, judgement.EnforceEdit)
 	if mode != judgement.Off {
 		o := &owners{

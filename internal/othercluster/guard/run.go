@@ -137,12 +137,12 @@ func run(ctx context.Context, config Config, server *connection.Connection, open
 		found, err := liveConfiguration(ctx, server.Typed)
 		return tokenOf(found), err
 	})
-	handler, err := newHandler(config, server, handled{rules: rules, events: recorded, tokens: secret})
+	live := newObserved(server.Typed)
+	running.Go(func() { live.run(serving) })
+	handler, err := newHandler(config, server, handled{rules: rules, events: recorded, tokens: secret, live: live})
 	if err != nil {
 		return err
 	}
-	live := newObserved(server.Typed)
-	running.Go(func() { live.run(serving) })
 	start := func(server *http.Server, listener net.Listener) {
 		running.Go(func() {
 			if err := webhook.Serve(serving, server, listener); err != nil {

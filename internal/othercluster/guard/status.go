@@ -27,7 +27,7 @@ func (c coverage) limit(said policy.Report) policy.Report {
 	out := policy.Report{Generation: said.Generation, Problems: slices.Clone(said.Problems)}
 	for _, text := range said.Matched {
 		r := c.rules.Resources[schema.ParseGroupResource(text)]
-		if !slices.ContainsFunc(r.Names(), func(name string) bool { return !covers(c.live, r.Group, name) }) {
+		if coversAll(c.live, r) {
 			out.Matched = append(out.Matched, text)
 			continue
 		}

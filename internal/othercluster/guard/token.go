@@ -57,6 +57,7 @@ func newTokens(read func(ctx context.Context) (string, error)) *tokens {
 func tokenOf(found *configuration) string {
 	for _, webhook := range found.Webhooks {
 		switch at := webhook.ClientConfig; {
+		case isEarly(webhook): // it has the token of its time
 		case at.URL != nil:
 			return path.Base(*at.URL)
 		case at.Service != nil && at.Service.Path != nil:

@@ -1,0 +1,186 @@
+package guard
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"holdfast.dev/holdfast/internal/othercluster/admissionreview"
+	"holdfast.dev/holdfast/internal/policy"
+)
+
+const (
+	// DefinitionsWebhook is the name of the webhook for definitions with the annotation.
+	DefinitionsWebhook = "definitions.guard.holdfast.dev"
+	// DefinitionsPath is its path, before the token.
+	DefinitionsPath = "/definitions"
+	// definitionsSeconds bounds one review. It is longer than an API server needs to learn of a changed configuration.
+	definitionsSeconds = 10
+	// noticeTime is the time for which a review waits after the configuration has the rules: other API servers learn of
+	// them a moment later.
+	noticeTime = 500 * time.Millisecond
+	// earlyLifetime is the time after which the leader removes an early webhook whose definition was not stored.
+	earlyLifetime = time.Minute
+	// earlyPrefix begins the names of early webhooks.
+	earlyPrefix = "immutable-"
+)
+
+// earlyGuard answers reviews of definitions that have the annotation, or get another one, before they are stored. It lets a definition
+// through when the webhook configuration has its resource, so no object of the kind is written unguarded.
+//
+// The leader does not know the definition yet, and another replica may have the review. So each replica can add an early webhook: one
+// for a single definition, with a field manager of its own, which the leader removes when its own webhook has the resource.
+type earlyGuard struct{ live *observed }
+
+// answer decides about one review. The warnings name the rules without effect.
+func (g earlyGuard) answer(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	allowed := &admissionv1.AdmissionResponse{Allowed: true}
+	obj, err := admissionreview.Object(request.Object)
+	if err != nil {
+		return admissionreview.Denied(apierrors.NewBadRequest(fmt.Sprintf("review: request.object: %v", err)))
+	}
+	crd, err := decodeDefinition(obj.Object)
+	if err != nil {
+		return admissionreview.Denied(apierrors.NewBadRequest(err.Error()))
+	}
+	table := policy.NewTable()
+	for _, problem := range table.AddAnnotated(crd) {
+		allowed.Warnings = append(allowed.Warnings, "without effect: "+problem)
+	}
+	if request.DryRun != nil && *request.DryRun {
+		return allowed
+	}
+	ctx, cancel := context.WithTimeout(ctx, (definitionsSeconds-1)*time.Second)
+	defer cancel()
+	for _, r := range table.Sorted() {
+		if err := g.cover(ctx, crd.Name, r); err != nil {
+			return admissionreview.Denied(apierrors.NewInternalError(
+				fmt.Errorf("the guard cannot guard objects of %s yet, so their definition is not stored: %w", crd.Name, err)))
+		}
+	}
+	return allowed
+}
+
+// cover returns when the API server asks the guard about a resource.
+func (g earlyGuard) cover(ctx context.Context, definition string, r *policy.Resource) error {
+	for added := false; ; added = true {
+		found, _, next := g.live.latest()
+		if coversAll(found, r) {
+			if !added {
+				return nil
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(noticeTime):
+				return nil
+			}
+		}
+		if !added {
+			if err := g.add(ctx, definition, found, r); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the webhook configuration does not have it: %w", ctx.Err())
+		case <-next:
+		}
+	}
+}
+
+// coversAll reports whether a configuration has all endpoints of a resource that rules need, in their versions.
+func coversAll(in *configuration, r *policy.Resource) bool {
+	return !slices.ContainsFunc(r.Names(), func(name string) bool { return !covers(in, r, name) })
+}
+
+// add adds the early webhook of a definition to the configuration.
+func (g earlyGuard) add(ctx context.Context, definition string, in *configuration, r *policy.Resource) error {
+	at := slices.IndexFunc(in.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool { return w.Name == DefinitionsWebhook })
+	if at < 0 {
+		return fmt.Errorf("the webhook configuration has no %s", DefinitionsWebhook)
+	}
+	client := in.Webhooks[at].ClientConfig.DeepCopy()
+	for _, path := range []*string{client.URL, pathOf(client.Service)} {
+		if path != nil {
+			*path = strings.Replace(*path, DefinitionsPath+"/", ImmutablePath+"/", 1)
+		}
+	}
+	table := policy.NewTable()
+	table.Resources[r.GroupResource] = r
+	webhook := wanted{rules: table}.immutable()
+	webhook.Name, webhook.ClientConfig = earlyPrefix+earlySuffix(definition)+".guard.holdfast.dev", *client
+	early := emptyConfiguration()
+	early.UID = in.UID // so that the write does not create a configuration that was deleted
+	early.Webhooks = append(early.Webhooks, webhook)
+	_, err := applyConfiguration(ctx, g.live.client, early, earlyManager(webhook.Name))
+	return err
+}
+
+func pathOf(service *admissionregistrationv1.ServiceReference) *string {
+	if service == nil {
+		return nil
+	}
+	return service.Path
+}
+
+// earlySuffix returns a short text for the name of a definition, which may be too long for the name of a webhook.
+func earlySuffix(definition string) string {
+	sum := sha256.Sum256([]byte(definition))
+	return hex.EncodeToString(sum[:8])
+}
+
+// earlyManager returns the field manager of an early webhook.
+func earlyManager(webhook string) string { return Name + "-" + webhook }
+
+// isEarly reports whether a webhook is the early one of a definition.
+func isEarly(w admissionregistrationv1.ValidatingWebhook) bool {
+	return strings.HasPrefix(w.Name, earlyPrefix)
+}
+
+// removeEarly removes the early webhooks of definitions whose resources the webhook of the leader has, and those whose
+// definition was not stored. It returns the configuration.
+func (l *leader) removeEarly(ctx context.Context, in *configuration) (*configuration, error) {
+	times := map[string]time.Time{}
+	for _, entry := range in.ManagedFields {
+		if entry.Time != nil {
+			times[entry.Manager] = entry.Time.Time
+		}
+	}
+	own := in.DeepCopy()
+	own.Webhooks = slices.DeleteFunc(own.Webhooks, isEarly)
+	out := in
+	for _, early := range slices.DeleteFunc(slices.Clone(in.Webhooks), func(w admissionregistrationv1.ValidatingWebhook) bool { return !isEarly(w) }) {
+		manager := earlyManager(early.Name)
+		if !coversRules(own, early.Rules) && time.Since(times[manager]) < earlyLifetime {
+			continue
+		}
+		none := emptyConfiguration()
+		none.UID = in.UID
+		var err error
+		if out, err = applyConfiguration(ctx, l.server.Typed, none, manager); err != nil {
+			return in, fmt.Errorf("webhook %s: %w", early.Name, err)
+		}
+	}
+	return out, nil
+}
+
+// coversRules reports whether a configuration has all resources of rules.
+func coversRules(in *configuration, rules []admissionregistrationv1.RuleWithOperations) bool {
+	for _, rule := range rules {
+		for _, name := range rule.Resources {
+			if !hasRule(in, rule.APIGroups[0], rule.APIVersions, name) {
+				return false
+			}
+		}
+	}
+	return true
+}
