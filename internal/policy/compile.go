@@ -19,6 +19,8 @@ type Compiler struct {
 	Server Server
 	// PoliciesOnly means that the API server enforces the rules in definitions itself.
 	PoliciesOnly bool
+	// Exclude are resources that are not guarded, besides those of Excluded.
+	Exclude []runtimeschema.GroupResource
 }
 
 // Inputs are the sources of rules.
@@ -54,7 +56,7 @@ func (c Compiler) Compile(ctx context.Context, in Inputs) (*Table, error) {
 		if crd == nil {
 			continue
 		}
-		if problems := t.AddAnnotated(crd); len(problems) > 0 {
+		if problems := c.AddAnnotated(t, crd); len(problems) > 0 {
 			t.Problems[name] = problems
 		}
 	}
@@ -90,8 +92,8 @@ func (c Compiler) addPolicy(
 			if len(marks) == 0 {
 				continue
 			}
-			if Excluded(name) {
-				said.add(text + ": " + neverGuarded)
+			if reason := c.excludes(name); reason != "" {
+				said.add(text + ": " + reason)
 				continue
 			}
 			crd, err := c.definition(ctx, name.String(), read)

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -9,8 +10,16 @@ import (
 	"holdfast.dev/holdfast/internal/definition"
 )
 
-// neverGuarded is the problem of a source about an [Excluded] resource.
-const neverGuarded = "this resource is never guarded"
+// excludes returns why a resource is not guarded, the empty text if it may be.
+func (c Compiler) excludes(name runtimeschema.GroupResource) string {
+	switch {
+	case Excluded(name):
+		return "this resource is never guarded"
+	case slices.Contains(c.Exclude, name):
+		return "the guard is configured not to guard this resource"
+	}
+	return ""
+}
 
 // withMarks returns a copy of a definition whose annotation has marks. The copy shares its spec with the definition.
 func withMarks(crd *definition.CustomResourceDefinition, marks []immutability.Mark) *definition.CustomResourceDefinition {
@@ -30,10 +39,10 @@ func (c Compiler) served(crd *definition.CustomResourceDefinition, from Source) 
 	return from
 }
 
-// AddAnnotated adds the rules in the annotation of a definition. It returns why some have no effect.
-func (t *Table) AddAnnotated(crd *definition.CustomResourceDefinition) []string {
-	if Excluded(nameOf(crd)) {
-		return []string{neverGuarded}
+// AddAnnotated adds the rules in the annotation of a definition to a table. It returns why some have no effect.
+func (c Compiler) AddAnnotated(t *Table, crd *definition.CustomResourceDefinition) []string {
+	if reason := c.excludes(nameOf(crd)); reason != "" {
+		return []string{reason}
 	}
 	return t.addDefinition(crd, Source{})
 }

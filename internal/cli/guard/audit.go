@@ -34,6 +34,7 @@ const (
 // auditing holds the flags of the command.
 type auditing struct {
 	connection
+	excluded        resources
 	output, version string
 }
 
@@ -55,6 +56,7 @@ func newAuditCommand(program Program) *cobra.Command {
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return auditError{err, exitUnable} })
 	a.connection.addFlags(cmd.Flags())
+	a.excluded.addFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&a.output, "output", "o", outputTable, "table, json, yaml or sarif")
 	return cmd
 }
@@ -67,7 +69,7 @@ func (a *auditing) run(cmd *cobra.Command) error {
 	if err != nil {
 		return auditError{err, exitUnable}
 	}
-	audited := guard.Config{Client: config}
+	audited := guard.Config{Client: config, ExcludeResources: a.excluded.parsed()}
 	if audited.PoliciesOnly, err = guard.IsHoldfast(config); err != nil {
 		return auditError{err, exitUnable}
 	}

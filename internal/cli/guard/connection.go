@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -27,4 +28,19 @@ func (c *connection) config() (*rest.Config, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	return config, nil
+}
+
+// resources holds the flag that excludes resources.
+type resources struct{ names []string }
+
+func (r *resources) addFlags(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&r.names, "exclude-resources", nil, "resources that are not guarded, as kubectl writes them: deployments.apps,configmaps")
+}
+
+func (r *resources) parsed() []schema.GroupResource {
+	var out []schema.GroupResource
+	for _, name := range r.names {
+		out = append(out, schema.ParseGroupResource(name))
+	}
+	return out
 }

@@ -32,6 +32,7 @@ type service struct {
 	connection
 	addresses webhook.Addresses
 	ownership string
+	excluded  resources
 	config    guard.Config
 	verbosity int
 }
@@ -60,6 +61,9 @@ func newServeCommand(program Program) *cobra.Command {
 	flags.IntVar(&s.config.Status, "immutability-status", http.StatusBadRequest, "HTTP status of refusals: 400 or 422")
 	flags.StringVar(&s.ownership, "ownership", string(judgement.EnforceEdit),
 		"answer to a write to a field that apply owns: enforce-edit (a warning, and an edit is refused), warn, or off")
+	flags.StringSliceVar(&s.config.ExcludeNamespaces, "exclude-namespaces", nil,
+		"namespaces whose objects are not guarded, besides kube-system, kube-public, kube-node-lease and holdfast-guard")
+	s.excluded.addFlags(flags)
 	flags.IntVarP(&s.verbosity, "v", "v", 1, "how much to log on stderr: 0 warnings and errors, 1 also refused updates, and up more")
 	return cmd
 }
@@ -80,6 +84,7 @@ func (s *service) run(cmd *cobra.Command) error {
 	if s.config.Ownership, err = judgement.ParseMode(s.ownership); err != nil {
 		return fmt.Errorf("--ownership: %w", err)
 	}
+	s.config.ExcludeResources = s.excluded.parsed()
 	if s.config.Client, err = s.connection.config(); err != nil {
 		return err
 	}

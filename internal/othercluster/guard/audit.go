@@ -43,26 +43,25 @@ func AuditRules() []finding.Rule {
 const auditPage = 500
 
 // Audit reads the rules of a cluster and the objects that they guard, and returns what is not protected
-// as its author expects. Objects is the number of objects that it read. It changes nothing. Of the config, it uses Client and
-// PoliciesOnly.
+// as its author expects. Objects is the number of objects that it read. It changes nothing. Of the config, it uses Client,
+// PoliciesOnly and ExcludeResources.
 func Audit(ctx context.Context, config Config) (found []finding.Finding, objects int, err error) {
 	server, err := connection.Open(config.Client, connection.Options{UserAgent: Name})
 	if err != nil {
 		return nil, 0, err
 	}
 	defer server.Close()
-	a := &audit{server: server, policiesOnly: config.PoliciesOnly}
+	a := &audit{server: server, config: config}
 	err = a.run(ctx)
 	return a.found, a.objects, err
 }
 
 // audit is one run of Audit.
 type audit struct {
-	server *connection.Connection
-	// policiesOnly means that only the rules of policies need a guard.
-	policiesOnly bool
-	found        []finding.Finding
-	objects      int
+	server  *connection.Connection
+	config  Config
+	found   []finding.Finding
+	objects int
 }
 
 func (a *audit) report(rule string, severity finding.Severity, object, path, message string) *finding.Finding {
@@ -87,7 +86,8 @@ func (a *audit) run(ctx context.Context) error {
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("list policies: %w", err)
 	}
-	rules, err := policy.Compiler{Server: connected{a.server}}.Compile(ctx, in)
+	all := policy.Compiler{Server: connected{a.server}, Exclude: a.config.ExcludeResources}
+	rules, err := all.Compile(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,9 @@ func (a *audit) run(ctx context.Context) error {
 			a.report(withoutEffect, finding.Error, "immutabilitypolicies/"+each.Name, "spec", problem)
 		}
 	}
-	guarded, err := policy.Compiler{Server: connected{a.server}, PoliciesOnly: a.policiesOnly}.Compile(ctx, in)
+	// On our server, only the rules of policies need a guard.
+	needed := policy.Compiler{Server: all.Server, Exclude: all.Exclude, PoliciesOnly: a.config.PoliciesOnly}
+	guarded, err := needed.Compile(ctx, in)
 	if err != nil {
 		return err
 	}

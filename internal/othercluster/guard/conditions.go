@@ -23,7 +23,7 @@ func (w wanted) owners() admissionregistrationv1.ValidatingWebhook {
 			Scope: new(admissionregistrationv1.AllScopes),
 		},
 	}}
-	out.MatchConditions = []admissionregistrationv1.MatchCondition{notExcluded(), noElection(), noController(), isApplied()}
+	out.MatchConditions = []admissionregistrationv1.MatchCondition{w.notExcluded(), noElection(), noController(), isApplied()}
 	return out
 }
 
@@ -60,13 +60,14 @@ func noElection() admissionregistrationv1.MatchCondition {
 	}
 }
 
-// notExcluded leaves out the resources of policy.Excluded.
-func notExcluded() admissionregistrationv1.MatchCondition {
-	return admissionregistrationv1.MatchCondition{
-		Name: "not-excluded",
-		Expression: fmt.Sprintf(`!(request.resource.group in %s) && !(request.resource.group == "" && request.resource.resource in %s)`,
-			list(policy.ExcludedGroups()), list(policy.ExcludedCore())),
+// notExcluded leaves out the resources of policy.Excluded, and those that the configuration of the guard excludes.
+func (w wanted) notExcluded() admissionregistrationv1.MatchCondition {
+	expression := fmt.Sprintf(`!(request.resource.group in %s) && !(request.resource.group == "" && request.resource.resource in %s)`,
+		list(policy.ExcludedGroups()), list(policy.ExcludedCore()))
+	for _, each := range w.resources {
+		expression += fmt.Sprintf(` && !(request.resource.group == %q && request.resource.resource == %q)`, each.Group, each.Resource)
 	}
+	return admissionregistrationv1.MatchCondition{Name: "not-excluded", Expression: expression}
 }
 
 // noController leaves out nodes, service accounts and other components, which are controllers, unless they name a

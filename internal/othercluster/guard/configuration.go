@@ -3,9 +3,11 @@ package guard
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
@@ -32,7 +34,10 @@ type wanted struct {
 	rules *policy.Table
 	// ownership means that field ownership is judged, and annotations that the guard enforces the annotations of definitions.
 	ownership, annotations bool
-	address                address
+	// namespaces and resources are excluded, besides those that always are.
+	namespaces []string
+	resources  []schema.GroupResource
+	address    address
 }
 
 // address is where the API server reaches the guard.
@@ -92,9 +97,16 @@ func (w wanted) webhook(name, path string) admissionregistrationv1.ValidatingWeb
 		SideEffects: new(admissionregistrationv1.SideEffectClassNoneOnDryRun), AdmissionReviewVersions: []string{"v1"},
 		ObjectSelector: &metav1.LabelSelector{},
 		NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
-			Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: append([]string{Namespace}, policy.ExcludedNamespaces()...),
+			Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: w.excludedNamespaces(),
 		}}},
 	}
+}
+
+// excludedNamespaces returns the namespaces whose objects are not guarded, each once.
+func (w wanted) excludedNamespaces() []string {
+	all := slices.Concat([]string{Namespace}, policy.ExcludedNamespaces(), w.namespaces)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // immutable returns the webhook for immutable fields, with exactly the guarded resources.

@@ -38,7 +38,10 @@ const (
 //
 // The leader does not know the definition yet, and another replica may have the review. So each replica can add an early webhook: one
 // for a single definition, with a field manager of its own, which the leader removes when its own webhook has the resource.
-type earlyGuard struct{ live *observed }
+type earlyGuard struct {
+	live     *observed
+	compiler policy.Compiler
+}
 
 // answer decides about one review. The warnings name the rules without effect.
 func (g earlyGuard) answer(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
@@ -52,7 +55,7 @@ func (g earlyGuard) answer(ctx context.Context, request *admissionv1.AdmissionRe
 		return admissionreview.Denied(apierrors.NewBadRequest(err.Error()))
 	}
 	table := policy.NewTable()
-	for _, problem := range table.AddAnnotated(crd) {
+	for _, problem := range g.compiler.AddAnnotated(table, crd) {
 		allowed.Warnings = append(allowed.Warnings, "without effect: "+problem)
 	}
 	if request.DryRun != nil && *request.DryRun {

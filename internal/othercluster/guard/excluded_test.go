@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"holdfast.dev/holdfast/internal/othercluster/guard"
 	"holdfast.dev/holdfast/internal/waittest"
 )
 
@@ -55,5 +57,31 @@ spec: {resources: [configmaps, `+strings.Join(excluded, ", ")+`], rules: [immuta
 	f.create("default/configmaps", strings.Replace(configMap, "name: c", "name: new", 1))
 	if err := f.of("default/configmaps").Delete(t.Context(), "c", metav1.DeleteOptions{}); err != nil {
 		t.Errorf("delete: %v", err)
+	}
+}
+
+// TestExcludedByConfiguration checks that a guard does not guard namespaces and resources that its configuration excludes.
+func TestExcludedByConfiguration(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	f.edit = func(config *guard.Config) {
+		config.ExcludeNamespaces = []string{"build", "kube-system"}
+		config.ExcludeResources = []schema.GroupResource{{Resource: "secrets"}}
+	}
+	f.run()
+	f.create("namespaces", `{apiVersion: v1, kind: Namespace, metadata: {name: build}}`)
+	for _, namespace := range []string{"build", "default"} {
+		f.create(namespace+"/configmaps", `{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: x}}`)
+	}
+	f.create("default/secrets", `{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {a: eA==}}`)
+	f.policy("configuration", "configmaps")
+	f.policy("credentials", "secrets")
+	f.asks("default/configmaps", "c", `{data: {a: new}}`)
+	f.wantStatus("credentials", "False", "secrets: the guard is configured not to guard this resource")
+	if got := f.patch("build/configmaps", "c", `{data: {a: new}}`); got != "ok" {
+		t.Errorf("an excluded namespace: %s", got)
+	}
+	if got := f.patch("default/secrets", "s", `{data: {a: eQ==}}`); got != "ok" {
+		t.Errorf("an excluded resource: %s", got)
 	}
 }

@@ -15,7 +15,7 @@ func Problems(object map[string]any) (problems []string, table map[string][]stri
 		return nil, nil, err
 	}
 	t := policy.NewTable()
-	problems = t.AddAnnotated(crd)
+	problems = policy.Compiler{}.AddAnnotated(t, crd)
 	table = map[string][]string{}
 	for name, r := range maps.All(t.Resources) {
 		for _, from := range r.Sources {

@@ -43,6 +43,8 @@ type fixture struct {
 	files        []string
 	// account means that the guard has the rights of its service account, and not those of an administrator.
 	account bool
+	// edit changes the configuration of the guard. It may be nil.
+	edit func(*guard.Config)
 	// stop stops the guard.
 	stop func()
 }
@@ -119,6 +121,9 @@ func (f *fixture) serve() {
 	}
 	if len(f.files) > 0 {
 		config.CertFile, config.KeyFile, config.CAFile = f.files[0], f.files[1], f.files[2]
+	}
+	if f.edit != nil {
+		f.edit(&config)
 	}
 	go func() { ended <- guard.Run(ctx, config) }()
 	select {

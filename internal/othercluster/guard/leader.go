@@ -141,7 +141,8 @@ func (l *leader) writeConfiguration(ctx context.Context, current *policy.Table) 
 		return nil, err
 	}
 	at := address{url: l.config.URL, authorities: l.accepted.Bundle(l.authority, accepted, time.Now()), token: l.tokens.issue()}
-	wanted := wanted{rules: current, ownership: l.config.Ownership != judgement.Off, annotations: !l.config.PoliciesOnly, address: at}
+	wanted := wanted{rules: current, ownership: l.config.Ownership != judgement.Off, annotations: !l.config.PoliciesOnly, address: at,
+		namespaces: l.config.ExcludeNamespaces, resources: l.config.ExcludeResources}
 	out, err := applyConfiguration(ctx, l.server.Typed, wanted.configuration(), Name)
 	if err != nil {
 		return nil, fmt.Errorf("webhook configuration: %w", err)

@@ -48,7 +48,7 @@ func newHandler(config Config, server *connection.Connection, in handled) (http.
 		mux.Handle("POST "+path+"/{token}", in.tokens.required(counted, counted.measured(name, answer)))
 	}
 	handle(ImmutablePath, "immutable", fields.answer)
-	handle(DefinitionsPath, "definitions", earlyGuard{live: in.live}.answer)
+	handle(DefinitionsPath, "definitions", earlyGuard{live: in.live, compiler: in.rules.Compiler}.answer)
 	mode := cmp.Or(config.Ownership, judgement.EnforceEdit)
 	if mode != judgement.Off {
 		o := &owners{

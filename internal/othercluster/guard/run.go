@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/internal/connection"
@@ -62,6 +63,10 @@ type Config struct {
 	// PoliciesOnly leaves to the API server what "holdfast serve" does itself: it enforces the annotations of definitions, keeps
 	// the fields that they mark, and judges field ownership. See IsHoldfast.
 	PoliciesOnly bool
+	// ExcludeNamespaces are namespaces whose objects are not guarded, and ExcludeResources resources that are not guarded, besides those
+	// that never are.
+	ExcludeNamespaces []string
+	ExcludeResources  []schema.GroupResource
 	// Identity is the identity of this replica in the Lease. It defaults to the name of the host and a
 	// random suffix.
 	Identity string
@@ -127,7 +132,7 @@ func run(ctx context.Context, config Config, server *connection.Connection, open
 	defer running.Wait()
 	defer end()
 
-	rules := newTracker(server, policy.Compiler{Server: connected{server}, PoliciesOnly: config.PoliciesOnly})
+	rules := newTracker(server, policy.Compiler{Server: connected{server}, PoliciesOnly: config.PoliciesOnly, Exclude: config.ExcludeResources})
 	running.Go(func() { rules.run(serving) })
 	if err := rules.wait(ctx); err != nil {
 		return err
