@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -64,6 +65,8 @@ func newServeCommand(program Program) *cobra.Command {
 	flags.StringSliceVar(&s.config.ExcludeNamespaces, "exclude-namespaces", nil,
 		"namespaces whose objects are not guarded, besides kube-system, kube-public, kube-node-lease and holdfast-guard")
 	s.excluded.addFlags(flags)
+	flags.DurationVar(&s.config.AuditInterval, "audit-interval", 10*time.Minute,
+		"how often the leader looks for what the rules do not protect, for its metrics and report; 0 is never")
 	flags.IntVarP(&s.verbosity, "v", "v", 1, "how much to log on stderr: 0 warnings and errors, 1 also refused updates, and up more")
 	return cmd
 }
@@ -83,6 +86,9 @@ func (s *service) run(cmd *cobra.Command) error {
 	var err error
 	if s.config.Ownership, err = judgement.ParseMode(s.ownership); err != nil {
 		return fmt.Errorf("--ownership: %w", err)
+	}
+	if s.config.AuditInterval == 0 {
+		s.config.AuditInterval = -1
 	}
 	s.config.ExcludeResources = s.excluded.parsed()
 	if s.config.Client, err = s.connection.config(); err != nil {

@@ -58,10 +58,13 @@ func Audit(ctx context.Context, config Config) (found []finding.Finding, objects
 
 // audit is one run of Audit.
 type audit struct {
-	server  *connection.Connection
-	config  Config
-	found   []finding.Finding
-	objects int
+	server *connection.Connection
+	config Config
+	// tolerant means that a resource that the client may not list is left out, and is in unread.
+	tolerant bool
+	unread   []string
+	found    []finding.Finding
+	objects  int
 }
 
 func (a *audit) report(rule string, severity finding.Severity, object, path, message string) *finding.Finding {

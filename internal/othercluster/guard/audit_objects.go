@@ -33,6 +33,10 @@ func (a *audit) resource(ctx context.Context, r *policy.Resource) error {
 	if apierrors.IsNotFound(err) {
 		return nil // the definition is not established, or is being deleted
 	}
+	if a.tolerant && apierrors.IsForbidden(err) {
+		a.unread = append(a.unread, r.String())
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("list %s: %w", r.GroupResource, err)
 	}

@@ -29,6 +29,8 @@ type judge struct {
 	status int
 	// events records Events about policies. It may be nil.
 	events *events
+	// refusals are written into the report. It may be nil.
+	refusals *refusals
 }
 
 // answer decides about one review.
@@ -54,6 +56,7 @@ func (j *judge) answer(ctx context.Context, request *admissionv1.AdmissionReques
 		return admissionreview.Denied(err)
 	}
 	j.events.record(request, found.hits)
+	j.refusals.add(request, found.hits)
 	answer := refusal.Answer{Kind: r.Kind, Name: u.Name, Code: j.status}
 	if len(found.refused)+len(found.warned) > 0 {
 		answer.UID = (&unstructured.Unstructured{Object: u.OldObj}).GetUID()
@@ -93,9 +96,11 @@ func (j *judge) check(ctx context.Context, r *policy.Resource, u *policy.Update)
 		if err != nil {
 			return all, err
 		}
-		if from.Policy != "" && len(found) > 0 {
+		if len(found) > 0 {
 			for i := range found {
-				found[i].Source = "policy " + from.Policy
+				if from.Policy != "" {
+					found[i].Source = "policy " + from.Policy
+				}
 			}
 			all.hits = append(all.hits, hit{policy: from.Policy, warns: from.Warns, found: found})
 		}

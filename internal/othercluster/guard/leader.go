@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,6 +45,8 @@ type leader struct {
 	tokens *tokens
 	// told are the problems of definitions that this leader has recorded Events about.
 	told map[string]string
+	// auditor audits the cluster.
+	auditor auditor
 }
 
 // run writes after each change of the table, after a change of the configuration by another client, and every writeInterval, until
@@ -51,12 +54,16 @@ type leader struct {
 func (l *leader) run(ctx context.Context) error {
 	ticker := time.NewTicker(writeInterval)
 	defer ticker.Stop()
+	var audits sync.WaitGroup
+	defer audits.Wait()
+	start := sync.OnceFunc(func() { audits.Go(func() { l.auditor.run(ctx) }) })
 	for ctx.Err() == nil {
 		current, changed := l.rules.latest()
 		l.announce(current)
 		if err := l.write(ctx, current); err != nil && ctx.Err() == nil {
 			klog.ErrorS(err, "webhook configuration is not written")
 		}
+		start() // the first audit needs the configuration
 		l.wait(ctx, changed, ticker.C)
 	}
 	return nil

@@ -18,6 +18,8 @@ type meters struct {
 	decisions *metrics.CounterVec
 	seconds   *metrics.HistogramVec
 	strangers *metrics.CounterVec
+	// findings are those of the last audit, by rule, and audited is its time. Only the leader has them.
+	findings, audited *metrics.GaugeVec
 }
 
 // newMeters registers the metrics of the guard. Two guards in one process have the same metrics.
@@ -41,7 +43,21 @@ func newMeters() (*meters, error) {
 		Name: "holdfast_guard_unknown_clients_total", StabilityLevel: metrics.ALPHA,
 		Help: "Requests without the token of the webhook configuration. They do not come from an API server, and are answered 404.",
 	}, []string{}))
-	return &meters{decisions: decisions, seconds: seconds, strangers: strangers}, err
+	if err != nil {
+		return nil, err
+	}
+	findings, err := registered(metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name: "holdfast_guard_findings", StabilityLevel: metrics.ALPHA,
+		Help: "Findings of the last audit of this leader, by rule: see holdfast guard audit.",
+	}, []string{"rule"}))
+	if err != nil {
+		return nil, err
+	}
+	audited, err := registered(metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name: "holdfast_guard_audit_timestamp_seconds", StabilityLevel: metrics.ALPHA,
+		Help: "Time of the last complete audit of this leader.",
+	}, []string{}))
+	return &meters{decisions: decisions, seconds: seconds, strangers: strangers, findings: findings, audited: audited}, err
 }
 
 // registered registers a metric. If there is one with its name already, it returns that one.

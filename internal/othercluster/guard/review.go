@@ -26,15 +26,14 @@ type handled struct {
 	events *events
 	tokens *tokens
 	live   *observed
+	meters *meters
+	// refusals are those of this replica.
+	refusals *refusals
 }
 
 // newHandler returns the handler of the webhooks, which reads objects and asks for rights at an API server, and measures
 // its answers. It answers only requests with a token.
-func newHandler(config Config, server *connection.Connection, in handled) (http.Handler, error) {
-	counted, err := newMeters()
-	if err != nil {
-		return nil, err
-	}
+func newHandler(config Config, server *connection.Connection, in handled) http.Handler {
 	read := func(ctx context.Context, in schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
 		return server.Dynamic.Resource(in).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	}
@@ -42,10 +41,10 @@ func newHandler(config Config, server *connection.Connection, in handled) (http.
 	mux := http.NewServeMux()
 	fields := &judge{
 		resource: in.rules.resource, namespace: in.rules.labelsOf, read: read, mayGet: mayGet,
-		status: cmp.Or(config.Status, http.StatusBadRequest), events: in.events,
+		status: cmp.Or(config.Status, http.StatusBadRequest), events: in.events, refusals: in.refusals,
 	}
 	handle := func(path, name string, answer admissionreview.Answer) {
-		mux.Handle("POST "+path+"/{token}", in.tokens.required(counted, counted.measured(name, answer)))
+		mux.Handle("POST "+path+"/{token}", in.tokens.required(in.meters, in.meters.measured(name, answer)))
 	}
 	handle(ImmutablePath, "immutable", fields.answer)
 	handle(DefinitionsPath, "definitions", earlyGuard{live: in.live, compiler: in.rules.Compiler}.answer)
@@ -57,7 +56,7 @@ func newHandler(config Config, server *connection.Connection, in handled) (http.
 		}
 		handle(OwnershipPath, "ownership", o.answer)
 	}
-	return mux, nil
+	return mux
 }
 
 // measured returns a handler that answers the reviews of a webhook, and measures the answers.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -67,6 +68,8 @@ type Config struct {
 	// that never are.
 	ExcludeNamespaces []string
 	ExcludeResources  []schema.GroupResource
+	// AuditInterval is the interval at which the leader audits the cluster. Zero is ten minutes, and less is never.
+	AuditInterval time.Duration
 	// Identity is the identity of this replica in the Lease. It defaults to the name of the host and a
 	// random suffix.
 	Identity string
@@ -144,10 +147,16 @@ func run(ctx context.Context, config Config, server *connection.Connection, open
 	})
 	live := newObserved(server.Typed)
 	running.Go(func() { live.run(serving) })
-	handler, err := newHandler(config, server, handled{rules: rules, events: recorded, tokens: secret, live: live})
+	counted, err := newMeters()
 	if err != nil {
 		return err
 	}
+	refused := newRefusals()
+	reports := reporter{server: server, installed: rules.defines}
+	running.Go(func() { refused.write(serving, reports) })
+	handler := newHandler(config, server, handled{
+		rules: rules, events: recorded, tokens: secret, live: live, meters: counted, refusals: refused,
+	})
 	start := func(server *http.Server, listener net.Listener) {
 		running.Go(func() {
 			if err := webhook.Serve(serving, server, listener); err != nil {
@@ -170,6 +179,7 @@ func run(ctx context.Context, config Config, server *connection.Connection, open
 		l := &leader{
 			config: config, server: server, rules: rules, live: live, wake: opened.wake,
 			events: recorded, tokens: secret, told: map[string]string{},
+			auditor: auditor{config: config, rules: rules, report: reports, meters: counted},
 		}
 		return l.run(ctx)
 	})

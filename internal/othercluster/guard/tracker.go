@@ -167,6 +167,12 @@ func (t *tracker) resource(ctx context.Context, name runtimeschema.GroupResource
 	return live.Resources[name], nil
 }
 
+// defines reports whether the cluster has a definition.
+func (t *tracker) defines(name string) bool {
+	_, known, err := t.definitions.GetStore().GetByKey(name)
+	return err == nil && known
+}
+
 // labelsOf returns the labels of a namespace.
 func (t *tracker) labelsOf(namespace string) (labels.Set, error) {
 	obj, known, err := t.namespaces.GetStore().GetByKey(namespace)

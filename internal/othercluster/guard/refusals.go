@@ -1,0 +1,140 @@
+package guard
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+)
+
+// refusalPause is the shortest time between two writes of refusals by a replica.
+const refusalPause = 5 * time.Second
+
+// refusals are the updates that this replica has refused or warned about, and not yet written into the report. They have neither
+// values nor users, as the Events.
+type refusals struct {
+	mu      sync.Mutex
+	pending map[string]*refused
+	// some has a value if there are any.
+	some chan struct{}
+}
+
+// refused are equal refusals.
+type refused struct {
+	result
+	count int
+}
+
+func newRefusals() *refusals {
+	return &refusals{pending: map[string]*refused{}, some: make(chan struct{}, 1)}
+}
+
+// add adds the refusals of one review. A dry run has none.
+func (r *refusals) add(request *admissionv1.AdmissionRequest, hits []hit) {
+	if r == nil || request.DryRun != nil && *request.DryRun {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, h := range hits {
+		one := result{
+			policy: cmp.Or(h.policy, schema.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource}.String()),
+			rule:   rulesOf(h.found), outcome: resultFail, message: "refused an update of " + objectOf(request), at: time.Now(),
+			resource: map[string]any{
+				"apiVersion": schema.GroupVersion{Group: request.Kind.Group, Version: request.Kind.Version}.String(),
+				"kind":       request.Kind.Kind, "namespace": request.Namespace, "name": request.Name,
+			},
+		}
+		if h.warns {
+			one.outcome, one.message = resultWarn, "warned about an update of "+objectOf(request)
+		}
+		r.merge(one, 1)
+	}
+	if len(r.pending) > 0 {
+		select {
+		case r.some <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (r *refusals) merge(one result, count int) {
+	key := refusalKey(one.object())
+	known := r.pending[key]
+	if known == nil {
+		if len(r.pending) >= maxRefusals {
+			return
+		}
+		known = &refused{}
+		r.pending[key] = known
+	}
+	known.result, known.count = one, known.count+count
+}
+
+// refusalKey returns a text that equal refusals have in common.
+func refusalKey(each any) string {
+	one, _ := each.(map[string]any)
+	return fmt.Sprint(one["policy"], "\n", one["rule"], "\n", one["message"])
+}
+
+// write writes the refusals into the report until ctx ends.
+func (r *refusals) write(ctx context.Context, to reporter) {
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.some:
+		}
+		r.mu.Lock()
+		taken := r.pending
+		r.pending = map[string]*refused{}
+		r.mu.Unlock()
+		err := to.update(ctx, func(results []any) []any { return withRefusals(results, taken) })
+		if err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "refusals are not reported", "count", len(taken))
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(refusalPause):
+		}
+	}
+}
+
+// withRefusals returns the results of a report with more refusals. Of all refusals, the newest stay.
+func withRefusals(results []any, more map[string]*refused) []any {
+	counts := map[string]int{}
+	var kept, others []any
+	for _, each := range results {
+		key := refusalKey(each)
+		switch {
+		case !isRefusal(each):
+			others = append(others, each)
+		case more[key] != nil:
+			counts[key] = countIn(each)
+		default:
+			kept = append(kept, each)
+		}
+	}
+	for key, one := range more {
+		one.properties = map[string]any{propertyCount: strconv.Itoa(one.count + counts[key])}
+		kept = append(kept, one.object())
+	}
+	slices.SortFunc(kept, func(a, b any) int {
+		return cmp.Or(cmp.Compare(secondsOf(b), secondsOf(a)), cmp.Compare(refusalKey(a), refusalKey(b)))
+	})
+	return append(others, kept[:min(len(kept), maxRefusals)]...)
+}
+
+func secondsOf(each any) int64 {
+	one, _ := each.(map[string]any)
+	seconds, _, _ := unstructured.NestedInt64(one, "timestamp", "seconds")
+	return seconds
+}
