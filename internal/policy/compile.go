@@ -76,7 +76,7 @@ func (c Compiler) addPolicy(
 ) error {
 	said := Report{Generation: policy.Generation}
 	defer func() { t.Reports[policy.Name] = said }()
-	selected, err := newMatch(policy)
+	selected, err := NewMatch(policy)
 	if err != nil {
 		said.add(err.Error())
 		return nil

@@ -88,6 +88,9 @@ func (t *Table) addDefinition(crd *definition.CustomResourceDefinition, from Sou
 		}
 		r.add(marks, v.Kind.Version, e)
 	}
+	if from.Match.HasObjectSelector() {
+		r.addRelabelling(Endpoints{})
+	}
 	from.Rules = DefinedRules{CRD: crd, compiled: compiled, server: from.server}
 	r.Sources = append(r.Sources, from)
 	return problems

@@ -30,6 +30,10 @@ func (c Compiler) addPublished(
 		r := t.resource(name, served.Kind.GroupKind())
 		r.Versions = []string{version}
 		r.add(valid, version, served.Endpoints)
+		if from.Match.HasObjectSelector() {
+			r.addRelabelling(served.Endpoints)
+		}
+		problems = append(problems, served.Endpoints.unknown...)
 		from.Rules = publishedRules{version: version, policy: policy}
 		r.Sources = append(r.Sources, from)
 	}

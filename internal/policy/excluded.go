@@ -3,6 +3,9 @@ package policy
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -36,4 +39,21 @@ const LeaderAnnotation = "control-plane.alpha.kubernetes.io/leader"
 // HoldsElections reports whether objects of a resource may hold the record of a leader election.
 func HoldsElections(resource schema.GroupResource) bool {
 	return resource.Group == "" && (resource.Resource == "configmaps" || resource.Resource == "endpoints")
+}
+
+// OnlyElection reports whether an update of an object that may hold the record of a leader election changes nothing but this record.
+// Such an update passes every rule.
+func OnlyElection(resource schema.GroupResource, was, is map[string]any) bool {
+	return HoldsElections(resource) && equality.Semantic.DeepEqual(withoutElection(was), withoutElection(is))
+}
+
+// withoutElection returns an object without the record, and without what every write changes.
+func withoutElection(obj map[string]any) map[string]any {
+	out := unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}
+	annotations := out.GetAnnotations()
+	delete(annotations, LeaderAnnotation)
+	out.SetAnnotations(annotations)
+	out.SetManagedFields(nil)
+	out.SetResourceVersion("")
+	return out.Object
 }

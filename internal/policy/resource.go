@@ -20,7 +20,9 @@ type Resource struct {
 	main, status, scale bool
 	// Replicas are the paths of the replicas that the scale writes, by version.
 	Replicas map[string][]string
-	Sources  []Source
+	// others are the other subresources that can change a field with a rule.
+	others  []Subresource
+	Sources []Source
 }
 
 // Endpoints are the subresources of a resource.
@@ -28,10 +30,14 @@ type Endpoints struct {
 	HasStatus bool
 	// Replicas is the path of the replicas that the scale writes, nil without a scale.
 	Replicas []string
+	// Subresources are the others that change the object.
+	Subresources []Subresource
+	// unknown says which subresources cannot be judged, and why.
+	unknown []string
 }
 
 // add records which endpoints a rule needs. A write of the resource does not change the status if
-// there is a subresource for it, and the subresources change nothing else.
+// there is a subresource for it, and the status and the scale change nothing else.
 func (r *Resource) add(marks []immutability.Mark, version string, e Endpoints) {
 	if e.Replicas != nil {
 		r.Replicas[version] = e.Replicas
@@ -45,6 +51,26 @@ func (r *Resource) add(marks []immutability.Mark, version string, e Endpoints) {
 		r.status = r.status || underStatus && e.HasStatus
 		r.main = r.main || !underStatus || !e.HasStatus
 		r.scale = r.scale || e.Replicas != nil && meet(steps, e.Replicas)
+		for _, s := range e.Subresources {
+			if !underStatus && s.changes(steps) {
+				r.addOther(s)
+			}
+		}
+	}
+}
+
+// addRelabelling records the endpoints that can change the labels of an object. The status of a custom resource cannot.
+func (r *Resource) addRelabelling(e Endpoints) {
+	r.main = true
+	r.status = r.status || e.HasStatus
+	for _, s := range e.Subresources {
+		r.addOther(s)
+	}
+}
+
+func (r *Resource) addOther(s Subresource) {
+	if !slices.ContainsFunc(r.others, func(known Subresource) bool { return known.Name == s.Name }) {
+		r.others = append(r.others, s)
 	}
 }
 
@@ -63,7 +89,7 @@ func (r *Resource) guardedBy(policy string) bool {
 	return r != nil && slices.ContainsFunc(r.Sources, func(s Source) bool { return s.Policy == policy })
 }
 
-// Names returns the resource and its subresources for a webhook configuration.
+// Names returns the resource and its subresources for a webhook configuration: those whose updates can change a field with a rule.
 func (r *Resource) Names() []string {
 	var out []string
 	if r.main {
@@ -75,7 +101,21 @@ func (r *Resource) Names() []string {
 	if r.status {
 		out = append(out, r.Resource+"/status")
 	}
+	for _, s := range r.others {
+		if !s.creates {
+			out = append(out, r.Resource+"/"+s.Name)
+		}
+	}
 	return out
+}
+
+// Created returns the resources of which the creation of an object can change a field with a rule. The core resource bindings is
+// another way to write the binding of a pod.
+func (r *Resource) Created() []string {
+	if slices.ContainsFunc(r.others, func(s Subresource) bool { return s.creates }) {
+		return []string{"bindings", r.Resource + "/" + BindingSubresource}
+	}
+	return nil
 }
 
 // FieldsOf splits a simple JSON path: .spec.replicas.

@@ -194,7 +194,7 @@ func (a *audit) coverage(ctx context.Context, rules *policy.Table) error {
 		return err
 	}
 	for _, r := range rules.Sorted() {
-		for _, name := range r.Names() {
+		for _, name := range slices.Concat(r.Names(), r.Created()) {
 			if !covers(live, r, name) {
 				main, sub, _ := strings.Cut(name, "/")
 				r := r.GroupResource

@@ -82,7 +82,7 @@ func auditResults(of *audit, current *policy.Table) []any {
 			by[cmp.Or(from.Policy, r.String())] = true
 		}
 		for _, name := range slices.Sorted(maps.Keys(by)) {
-			add(result{policy: name, outcome: resultPass, message: "guards " + strings.Join(r.Names(), ", ")})
+			add(result{policy: name, outcome: resultPass, message: "guards " + strings.Join(slices.Concat(r.Names(), r.Created()), ", ")})
 		}
 	}
 	for _, found := range of.found {

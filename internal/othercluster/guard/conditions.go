@@ -51,12 +51,24 @@ func (w wanted) definitions() admissionregistrationv1.ValidatingWebhook {
 	return out
 }
 
-// noElection leaves out objects that hold the record of a leader election.
+// noElection leaves out updates that change nothing but the record of a leader election, see policy.OnlyElection.
 func noElection() admissionregistrationv1.MatchCondition {
+	const same = `(has(object.FIELD) == has(oldObject.FIELD) && (!has(object.FIELD) || object.FIELD == oldObject.FIELD))`
+	conditions := []string{`request.resource.group == "" && request.resource.resource in ["configmaps", "endpoints"] && request.operation == "UPDATE"`}
+	for _, field := range []string{
+		"data", "binaryData", "immutable", "subsets", "metadata.labels", "metadata.finalizers", "metadata.ownerReferences",
+	} {
+		conditions = append(conditions, strings.ReplaceAll(same, "FIELD", field))
+	}
+	// Each annotation of an object but the record is also in the other one.
+	const kept = `(!has(A.metadata.annotations) || A.metadata.annotations.all(k, k == RECORD || ` +
+		`has(B.metadata.annotations) && k in B.metadata.annotations && A.metadata.annotations[k] == B.metadata.annotations[k]))`
+	for _, order := range [][]string{{"A", "object", "B", "oldObject"}, {"A", "oldObject", "B", "object"}} {
+		condition := strings.NewReplacer(append(order, "RECORD", fmt.Sprintf("%q", policy.LeaderAnnotation))...).Replace(kept)
+		conditions = append(conditions, condition)
+	}
 	return admissionregistrationv1.MatchCondition{
-		Name: "no-leader-election",
-		Expression: fmt.Sprintf(`!(request.resource.group == "" && request.resource.resource in ["configmaps", "endpoints"] && `+
-			`has(oldObject.metadata.annotations) && %q in oldObject.metadata.annotations)`, policy.LeaderAnnotation),
+		Name: "no-leader-election", Expression: "!(" + strings.Join(conditions, " && ") + ")",
 	}
 }
 

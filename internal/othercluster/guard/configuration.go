@@ -69,6 +69,9 @@ func (w wanted) configuration() *configuration {
 	if len(w.rules.Resources) > 0 {
 		out.Webhooks = append(out.Webhooks, w.immutable())
 	}
+	if w.selectsNamespaces() {
+		out.Webhooks = append(out.Webhooks, w.namespaceLabels())
+	}
 	if w.ownership {
 		out.Webhooks = append(out.Webhooks, w.owners())
 	}
@@ -116,18 +119,29 @@ func (w wanted) immutable() admissionregistrationv1.ValidatingWebhook {
 	elections := false
 	for _, r := range w.rules.Sorted() {
 		elections = elections || policy.HoldsElections(r.GroupResource)
-		out.Rules = append(out.Rules, admissionregistrationv1.RuleWithOperations{
-			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-			Rule: admissionregistrationv1.Rule{
-				APIGroups: []string{r.Group}, APIVersions: r.Versions, Resources: r.Names(),
-				Scope: new(admissionregistrationv1.AllScopes),
-			},
-		})
+		if names := r.Names(); len(names) > 0 {
+			out.Rules = append(out.Rules, ruleFor(admissionregistrationv1.Update, r, names))
+		}
+		if names := r.Created(); len(names) > 0 {
+			out.Rules = append(out.Rules, ruleFor(admissionregistrationv1.Create, r, names))
+		}
 	}
 	if elections {
 		out.MatchConditions = []admissionregistrationv1.MatchCondition{noElection()}
 	}
 	return out
+}
+
+// ruleFor returns the rule of a webhook for an operation on endpoints of a resource.
+func ruleFor(
+	operation admissionregistrationv1.OperationType, r *policy.Resource, names []string,
+) admissionregistrationv1.RuleWithOperations {
+	return admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{operation},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{r.Group}, APIVersions: r.Versions, Resources: names, Scope: new(admissionregistrationv1.AllScopes),
+		},
+	}
 }
 
 // applyConfiguration writes the configuration for a field manager, with force: nothing else may change it.

@@ -102,7 +102,7 @@ func (g earlyGuard) cover(ctx context.Context, definition string, r *policy.Reso
 
 // coversAll reports whether a configuration has all endpoints of a resource that rules need, in their versions.
 func coversAll(in *configuration, r *policy.Resource) bool {
-	return !slices.ContainsFunc(r.Names(), func(name string) bool { return !covers(in, r, name) })
+	return !slices.ContainsFunc(slices.Concat(r.Names(), r.Created()), func(name string) bool { return !covers(in, r, name) })
 }
 
 // add adds the early webhook of a definition to the configuration.

@@ -38,7 +38,7 @@ const (
 	maxEventBytes = 1000
 )
 
-// hit is an update that rules of a policy forbid, or of the annotation of a definition if policy is empty.
+// hit is an update that rules of a policy forbid.
 type hit struct {
 	policy string
 	warns  bool
@@ -70,7 +70,7 @@ func (e *events) record(request *admissionv1.AdmissionRequest, hits []hit) {
 		obj, known, err := e.policies.GetByKey(h.policy)
 		policy, ok := obj.(*unstructured.Unstructured)
 		if err != nil || !known || !ok {
-			continue // the policy is deleted, or there is none
+			continue // the policy is deleted
 		}
 		about := &corev1.ObjectReference{
 			APIVersion: policy.GetAPIVersion(), Kind: policy.GetKind(), Name: policy.GetName(), UID: policy.GetUID(),

@@ -51,8 +51,15 @@ spec: {resources: [configmaps, `+strings.Join(excluded, ", ")+`], rules: [immuta
 			t.Errorf("%s: %s", resource, got)
 		}
 	}
-	if got := f.patch("default/configmaps", "election", `{data: {c: z}}`); got != "ok" {
-		t.Errorf("a leader election: %s", got)
+	for patch, want := range map[string]string{
+		`{metadata: {annotations: {control-plane.alpha.kubernetes.io/leader: "{a: b}"}}}`: "ok",
+		`{data: {c: z}}`: "InternalError: ",
+		`{metadata: {annotations: {control-plane.alpha.kubernetes.io/leader: "{}", other: "{}"}}}`:    "InternalError: ",
+		`{metadata: {annotations: {control-plane.alpha.kubernetes.io/leader: null}, labels: {a: b}}}`: "InternalError: ",
+	} {
+		if got := f.patch("default/configmaps", "election", patch); !strings.HasPrefix(got, want) {
+			t.Errorf("a leader election: %s: %s", patch, got)
+		}
 	}
 	f.create("default/configmaps", strings.Replace(configMap, "name: c", "name: new", 1))
 	if err := f.of("default/configmaps").Delete(t.Context(), "c", metav1.DeleteOptions{}); err != nil {

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -25,6 +26,10 @@ type judge struct {
 	namespace func(name string) (labels.Set, error)
 	// mayGet reports whether the user of a review may get the object.
 	mayGet func(ctx context.Context, request *admissionv1.AdmissionRequest) bool
+	// may reports whether the user has a verb on the object.
+	may rightsFunc
+	// table returns the current rules.
+	table func() *policy.Table
 	// status is the HTTP status of refusals, 400 or 422.
 	status int
 	// events records Events about policies. It may be nil.
@@ -36,7 +41,8 @@ type judge struct {
 // answer decides about one review.
 func (j *judge) answer(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	allowed := &admissionv1.AdmissionResponse{Allowed: true}
-	if request.Operation != admissionv1.Update {
+	request = ofPod(request)
+	if request.Operation != admissionv1.Update && !isBinding(request) {
 		return allowed
 	}
 	name := schema.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource}
@@ -44,19 +50,27 @@ func (j *judge) answer(ctx context.Context, request *admissionv1.AdmissionReques
 	if err != nil {
 		return admissionreview.Denied(err)
 	}
-	if r == nil {
+	if r == nil && name != (schema.GroupResource{Resource: "namespaces"}) {
 		return allowed
 	}
 	u, err := j.update(ctx, r, request)
 	if err != nil {
 		return admissionreview.Denied(err)
 	}
+	if policy.OnlyElection(name, u.OldObj, u.NewObj) {
+		return allowed
+	}
+	left, warnings := j.selection(ctx, request, &unstructured.Unstructured{Object: u.OldObj}, &unstructured.Unstructured{Object: u.NewObj})
+	allowed.Warnings = warnings
+	if r == nil {
+		return cmp.Or(left, allowed)
+	}
 	found, err := j.check(ctx, r, u)
 	if err != nil && len(found.refused) == 0 {
 		return admissionreview.Denied(err)
 	}
 	j.events.record(request, found.hits)
-	j.refusals.add(request, found.hits)
+	j.refusals.add(request, found)
 	answer := refusal.Answer{Kind: r.Kind, Name: u.Name, Code: j.status}
 	if len(found.refused)+len(found.warned) > 0 {
 		answer.UID = (&unstructured.Unstructured{Object: u.OldObj}).GetUID()
@@ -68,7 +82,7 @@ func (j *judge) answer(ctx context.Context, request *admissionv1.AdmissionReques
 		}
 	}
 	if len(found.refused) == 0 {
-		return allowed
+		return cmp.Or(left, allowed)
 	}
 	logRefusal(request, found.refused)
 	status := answer.Status(found.refused)
@@ -96,11 +110,9 @@ func (j *judge) check(ctx context.Context, r *policy.Resource, u *policy.Update)
 		if err != nil {
 			return all, err
 		}
-		if len(found) > 0 {
+		if from.Policy != "" && len(found) > 0 {
 			for i := range found {
-				if from.Policy != "" {
-					found[i].Source = "policy " + from.Policy
-				}
+				found[i].Source = "policy " + from.Policy
 			}
 			all.hits = append(all.hits, hit{policy: from.Policy, warns: from.Warns, found: found})
 		}
@@ -116,6 +128,9 @@ func (j *judge) check(ctx context.Context, r *policy.Resource, u *policy.Update)
 // update returns the write of a review. A review of the scale has Scales, so the object is read, and
 // the update is the one that the API server makes of it.
 func (j *judge) update(ctx context.Context, r *policy.Resource, request *admissionv1.AdmissionRequest) (*policy.Update, error) {
+	if isBinding(request) {
+		return j.bound(ctx, request)
+	}
 	oldObj, err := admissionreview.Object(request.OldObject)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("review: request.oldObject: %v", err))

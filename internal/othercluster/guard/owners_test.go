@@ -268,7 +268,9 @@ func TestOwnershipCalls(t *testing.T) {
 	const byApply = `managedFields: [{manager: ci, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:data": {}}}]`
 	for name, test := range map[string]struct {
 		path, object, manager, user string
-		want                        int
+		// patch is a label if it is empty.
+		patch string
+		want  int
 	}{
 		"applied":              {object: applied, manager: "kubectl-patch", want: 1},
 		"by a program":         {object: applied, manager: "robot", want: 1},
@@ -280,7 +282,8 @@ func TestOwnershipCalls(t *testing.T) {
 		"a lease":              {path: "/apis/coordination.k8s.io/v1/namespaces/default/leases", object: applied, manager: "kubectl-patch"},
 		"a role":               {path: "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", object: applied, manager: "kubectl-patch"},
 		"a node":               {path: "/api/v1/nodes", object: applied, manager: "kubectl-patch"},
-		"a leader election":    {object: elected, manager: "kubectl-patch"},
+		"a leader election":    {object: elected, manager: "kubectl-patch", patch: `{metadata: {annotations: {control-plane.alpha.kubernetes.io/leader: "1"}}}`},
+		"a label of one":       {object: elected, manager: "kubectl-patch", want: 1},
 		"the status, by apply": {object: strings.Replace(byApply, "Apply,", "Apply, subresource: status,", 1), manager: "kubectl-patch"},
 		"by apply":             {object: byApply, manager: "kubectl-patch", want: 1},
 	} {
@@ -295,9 +298,13 @@ func TestOwnershipCalls(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		servertest.AwaitCached(t, f.server.Client(t), path+"/o")
+		patch := test.patch
+		if patch == "" {
+			patch = `{metadata: {labels: {a: b}}}`
+		}
 		before := f.calls()
 		said := f.sendWrite(ownedObject{path: path, name: "o"}, ownedWrite{
-			manager: test.manager, media: types.MergePatchType, body: `{metadata: {labels: {a: b}}}`, user: test.user,
+			manager: test.manager, media: types.MergePatchType, body: patch, user: test.user,
 		})
 		if !strings.HasPrefix(said, "ok") {
 			t.Errorf("%s: %s", name, said)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/internal/definition/refusal"
 )
 
 // refusalPause is the shortest time between two writes of refusals by a replica.
@@ -37,8 +40,13 @@ func newRefusals() *refusals {
 	return &refusals{pending: map[string]*refused{}, some: make(chan struct{}, 1)}
 }
 
-// add adds the refusals of one review. A dry run has none.
-func (r *refusals) add(request *admissionv1.AdmissionRequest, hits []hit) {
+// add adds the refusals of one review. A dry run has none. Violations without a policy are of the annotation of a definition.
+func (r *refusals) add(request *admissionv1.AdmissionRequest, of violations) {
+	annotated := slices.DeleteFunc(slices.Clone(of.refused), func(v refusal.Violation) bool { return strings.HasPrefix(v.Source, "policy ") })
+	hits := slices.Clone(of.hits)
+	if len(annotated) > 0 {
+		hits = append(hits, hit{found: annotated})
+	}
 	if r == nil || request.DryRun != nil && *request.DryRun {
 		return
 	}

@@ -37,10 +37,12 @@ func newHandler(config Config, server *connection.Connection, in handled) http.H
 	read := func(ctx context.Context, in schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
 		return server.Dynamic.Resource(in).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	}
-	mayGet := reviewedReaders(server.Typed.AuthorizationV1().SubjectAccessReviews())
+	reviews := server.Typed.AuthorizationV1().SubjectAccessReviews()
+	mayGet := reviewedReaders(reviews)
 	mux := http.NewServeMux()
 	fields := &judge{
-		resource: in.rules.resource, namespace: in.rules.labelsOf, read: read, mayGet: mayGet,
+		resource: in.rules.resource, namespace: in.rules.labelsOf, read: read, mayGet: mayGet, may: reviewedRights(reviews),
+		table:  in.rules.current.Load,
 		status: cmp.Or(config.Status, http.StatusBadRequest), events: in.events, refusals: in.refusals,
 	}
 	handle := func(path, name string, answer admissionreview.Answer) {

@@ -92,19 +92,12 @@ func (s connected) discover(name runtimeschema.GroupResource) (*served, error) {
 		if err != nil {
 			return nil, err
 		}
-		out := &served{version: runtimeschema.GroupVersion{Group: name.Group, Version: version.Version}}
-		for _, r := range list.APIResources {
-			switch r.Name {
-			case name.Resource:
-				out.resource = r
-			case name.Resource + "/status":
-				out.endpoints.HasStatus = true
-			case name.Resource + "/scale":
-				out.endpoints.Replicas = []string{"spec", "replicas"}
-			}
-		}
-		if out.resource.Name != "" {
-			return out, nil
+		at := slices.IndexFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == name.Resource })
+		if at >= 0 {
+			return &served{
+				version: runtimeschema.GroupVersion{Group: name.Group, Version: version.Version}, resource: list.APIResources[at],
+				endpoints: policy.EndpointsOf(name, list.APIResources[at].Kind, list.APIResources),
+			}, nil
 		}
 	}
 	return nil, nil

@@ -1,0 +1,166 @@
+package guard_test
+
+import (
+	"strings"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
+)
+
+// TestElection checks that the record of a leader election does not open a guarded object.
+func TestElection(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	f.run()
+	f.policy("data", "configmaps")
+	f.create("default/configmaps", `{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: x}}`)
+	f.asks("default/configmaps", "c", `{data: {a: new}}`)
+	const record = `control-plane.alpha.kubernetes.io/leader: `
+	for _, step := range []struct{ patch, want string }{
+		{`{metadata: {annotations: {` + record + `"1"}}, data: {a: new}}`, "BadRequest: "},
+		{`{metadata: {annotations: {` + record + `"1"}}}`, "ok"},
+		{`{metadata: {annotations: {` + record + `"2"}}}`, "ok"},
+		{`{data: {a: new}}`, "BadRequest: "},
+		{`{metadata: {annotations: {` + record + `"3"}}, data: {a: new}}`, "BadRequest: "},
+		{`{metadata: {annotations: {` + record + `null}}, data: {a: new}}`, "BadRequest: "},
+		{`{metadata: {annotations: {` + record + `null}}}`, "ok"},
+	} {
+		if got := f.patch("default/configmaps", "c", step.patch); !strings.HasPrefix(got, step.want) {
+			t.Errorf("%s: %s, want %s", step.patch, got, step.want)
+		}
+	}
+}
+
+// TestSubresources checks that the guard judges every subresource that can change a field with a rule.
+func TestSubresources(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	f.run()
+	f.create(policies, `
+apiVersion: guard.holdfast.dev/v1alpha1
+kind: ImmutabilityPolicy
+metadata: {name: pods}
+spec:
+  resources: [pods]
+  rules: [immutable spec.containers, immutable spec.ephemeralContainers, immutable spec.nodeName]
+`)
+	f.create(policies, `
+apiVersion: guard.holdfast.dev/v1alpha1
+kind: ImmutabilityPolicy
+metadata: {name: namespaces}
+spec: {resources: [namespaces], rules: [immutable spec.finalizers]}
+`)
+	const pods = "default/pods"
+	f.create("namespaces", `{apiVersion: v1, kind: Namespace, metadata: {name: shop}}`)
+	f.create(pods, `{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 1m}}}]}}`)
+	for _, resource := range []string{"pods/resize", "pods/ephemeralcontainers", "pods/binding", "bindings", "namespaces/finalize"} {
+		f.guarded(resource)
+	}
+	f.asks(pods, "p", `{spec: {containers: [{name: c, image: other}]}}`)
+	refused := func(what, got, field string) {
+		t.Helper()
+		if !strings.HasPrefix(got, `BadRequest: admission webhook "immutable.guard.holdfast.dev" denied`) || !strings.Contains(got, field) {
+			t.Errorf("%s: %s", what, got)
+		}
+	}
+	refused("resize", f.patch(pods, "p", `{spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 2m}}}]}}`, "resize"), "spec.containers")
+	refused("ephemeralcontainers", f.patch(pods, "p",
+		`{spec: {ephemeralContainers: [{name: d, image: i, terminationMessagePolicy: File}]}}`, "ephemeralcontainers"), "spec.ephemeralContainers")
+	namespace, err := f.of("namespaces").Get(t.Context(), "shop", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace.Object["spec"] = map[string]any{"finalizers": []any{}}
+	_, err = f.of("namespaces").Update(t.Context(), namespace, metav1.UpdateOptions{}, "finalize")
+	refused("finalize", outcome(err), "spec.finalizers")
+	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Target: corev1.ObjectReference{Kind: "Node", Name: "n"}}
+	err = f.server.Client(t).CoreV1().Pods("default").Bind(t.Context(), binding, metav1.CreateOptions{})
+	refused("binding", outcome(err), "spec.nodeName")
+	f.wantStatus("pods", "True", "all rules are in force")
+}
+
+// TestSelection checks that only a user that may unlock an object can take it out of a policy, by its labels or by those of its
+// namespace.
+func TestSelection(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	f.run()
+	f.create("namespaces", `{apiVersion: v1, kind: Namespace, metadata: {name: prod, labels: {env: prod}}}`)
+	f.create("namespaces", `{apiVersion: v1, kind: Namespace, metadata: {name: other}}`)
+	f.create(policies, `
+apiVersion: guard.holdfast.dev/v1alpha1
+kind: ImmutabilityPolicy
+metadata: {name: prod}
+spec:
+  resources: [configmaps]
+  rules: [immutable data]
+  namespaceSelector: {matchLabels: {env: prod}}
+  objectSelector: {matchExpressions: [{key: free, operator: DoesNotExist}]}
+`)
+	for _, namespace := range []string{"prod", "other"} {
+		f.create(namespace+"/configmaps", `{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: x}}`)
+	}
+	f.asks("prod/configmaps", "c", `{data: {a: new}}`)
+	f.guarded("namespaces/finalize")
+	grant := func(user string, verbs ...string) {
+		t.Helper()
+		rbac := f.server.Client(t).RbacV1()
+		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"configmaps", "namespaces", "namespaces/status"}, Verbs: verbs},
+		}}
+		if _, err := rbac.ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: user}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+		}
+		if _, err := rbac.ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, verb := range verbs {
+			servertest.AwaitRight(t, f.server.Client(t), user, authorizationv1.ResourceAttributes{Verb: verb, Resource: "configmaps", Namespace: "prod"})
+		}
+	}
+	grant("ann", "get", "patch")
+	grant("bob", "get", "patch", "unlock")
+	as := func(user string) *fixture {
+		t.Helper()
+		client, err := dynamic.NewForConfig(f.server.As(t, user, "system:authenticated"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := *f
+		out.client = client
+		return &out
+	}
+	ann, bob := as("ann"), as("bob")
+	const open, closed = `{metadata: {labels: {free: "yes"}}}`, `{metadata: {labels: {free: null}}}`
+	const refused = `cannot be changed this way: metadata.labels: field is immutable: policy prod would no longer select it ` +
+		`(a user that may unlock it can change it)`
+	for _, step := range []struct{ what, got, want string }{
+		{"the label of an object", ann.patch("prod/configmaps", "c", open), `ConfigMap "c" ` + refused},
+		{"another label", ann.patch("prod/configmaps", "c", `{metadata: {labels: {a: b}}}`), "ok"},
+		{"in another namespace", ann.patch("other/configmaps", "c", open), "ok"},
+		{"the label of a namespace", ann.patch("namespaces", "prod", `{metadata: {labels: {env: null}}}`), `Namespace "prod" ` + refused},
+		{"through the status", ann.patch("namespaces", "prod", `{metadata: {labels: {env: test}}}`, "status"), `Namespace "prod" ` + refused},
+		{"another label of a namespace", ann.patch("namespaces", "prod", `{metadata: {labels: {a: b}}}`), "ok"},
+		{"another namespace", ann.patch("namespaces", "other", `{metadata: {labels: {a: b}}}`), "ok"},
+		{"with the verb", bob.patch("prod/configmaps", "c", open), "ok"},
+		{"an object that is not selected", ann.patch("prod/configmaps", "c", `{data: {a: new}}`), "ok"},
+		{"selected again", ann.patch("prod/configmaps", "c", closed), "ok"},
+		{"the data", ann.patch("prod/configmaps", "c", `{data: {a: old}}`), "data.a"},
+		{"a namespace with the verb", bob.patch("namespaces", "prod", `{metadata: {labels: {env: null}}}`), "ok"},
+	} {
+		if step.want == "ok" && step.got != "ok" || !strings.Contains(step.got, step.want) ||
+			step.want != "ok" && !strings.HasPrefix(step.got, "BadRequest: ") {
+			t.Errorf("%s: %s, want %s", step.what, step.got, step.want)
+		}
+	}
+}
