@@ -39,7 +39,9 @@ go -C tools run ./picture < docs/write.txt > "$out/docs/write.svg"
 mkdir -p "$out/test/controller/testdata"
 (cd test && "$controller_gen" crd paths=./controller/berth output:crd:dir="$out/test/controller/testdata")
 
-# The objects of the guard that its chart has without change.
-mkdir -p "$out/dist/helm/holdfast-guard/templates" "$out/dist/helm/holdfast-guard/crds"
-cp internal/othercluster/guard/setup/objects/kind.yaml "$out/dist/helm/holdfast-guard/crds"
+# The kind of ImmutabilityPolicies, which the guard's installer and its chart have too, and the objects of the guard that the
+# chart has without change.
+mkdir -p "$out/dist/helm/holdfast-guard/templates" "$out/dist/helm/holdfast-guard/crds" "$out/internal/othercluster/guard/setup/objects"
+cp internal/policy/kind.yaml "$out/dist/helm/holdfast-guard/crds"
+cp internal/policy/kind.yaml "$out/internal/othercluster/guard/setup/objects"
 cp internal/othercluster/guard/setup/objects/cluster.yaml internal/othercluster/guard/setup/objects/keys.yaml "$out/dist/helm/holdfast-guard/templates"

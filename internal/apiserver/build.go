@@ -24,7 +24,11 @@ func build(ctx context.Context, b start.Base) (resourcesStage, error) {
 	if err != nil {
 		return resourcesStage{}, err
 	}
-	admission, err := plugins.Apply(b, identity)
+	rules, err := newRules(b)
+	if err != nil {
+		return resourcesStage{}, err
+	}
+	admission, err := plugins.Apply(b, identity, rules)
 	if err != nil {
 		return resourcesStage{}, err
 	}

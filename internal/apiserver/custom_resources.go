@@ -12,7 +12,6 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/aggregation"
 	"holdfast.dev/holdfast/internal/apiserver/custom"
-	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
 	"holdfast.dev/holdfast/internal/apiserver/plugins"
 	"holdfast.dev/holdfast/internal/apiserver/subresource"
 )
@@ -23,7 +22,7 @@ const minWatch = 30 * time.Minute
 
 // newCustomResources returns the server of custom resources. It serves nothing yet.
 func (i installer) newCustomResources(
-	store *genericregistry.Store, status *subresource.Status, ownership *fieldownership.Checker, registrar *aggregation.Registrar,
+	store *genericregistry.Store, status *subresource.Status, admission plugins.Stage, registrar *aggregation.Registrar,
 ) (*custom.Server, error) {
 	models, err := builder3.BuildOpenAPIDefinitionsForResources(i.Generic.OpenAPIV3Config,
 		metav1.ObjectMeta{}.OpenAPIModelName(), autoscalingv1.Scale{}.OpenAPIModelName())
@@ -31,18 +30,22 @@ func (i installer) newCustomResources(
 		return nil, fmt.Errorf("models of custom resources: %w", err)
 	}
 	resources, err := custom.New(custom.Config{
-		Definitions:        store,
-		DefinitionsStatus:  status.Store(),
-		RESTOptions:        i.Generic.RESTOptionsGetter,
-		Admission:          i.Generic.AdmissionControl,
-		Authorizer:         i.Generic.Authorization.Authorizer,
-		Services:           plugins.ServiceResolver{},
-		WebhookAuth:        plugins.WebhookAuthentication,
-		Models:             models,
-		Groups:             i.server.DiscoveryGroupManager,
-		Aggregated:         i.server.AggregatedDiscoveryGroupManager,
-		Registered:         registrar.SetCustom,
-		Ownership:          ownership,
+		Definitions:       store,
+		DefinitionsStatus: status.Store(),
+		RESTOptions:       i.Generic.RESTOptionsGetter,
+		Admission:         i.Generic.AdmissionControl,
+		Authorizer:        i.Generic.Authorization.Authorizer,
+		Services:          plugins.ServiceResolver{},
+		WebhookAuth:       plugins.WebhookAuthentication,
+		Models:            models,
+		Groups:            i.server.DiscoveryGroupManager,
+		Aggregated:        i.server.AggregatedDiscoveryGroupManager,
+		Registered: func(group string, versions []string) {
+			registrar.SetCustom(group, versions)
+			admission.Policies.Changed()
+		},
+		Ownership:          admission.Ownership,
+		Policies:           admission.Policies,
 		Revision:           i.Config.Revision,
 		ImmutabilityStatus: i.Config.ImmutabilityStatus,
 		MinWatch:           minWatch,

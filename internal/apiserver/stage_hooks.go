@@ -31,6 +31,12 @@ func addHooks(b start.Base, identity identity.Stage, admission plugins.Stage, se
 		return err
 	}
 	led := []func(context.Context){func(ctx context.Context) { admission.RunPolicyStatus(ctx, b.Clients) }}
+	if rules := admission.Policies; rules != nil {
+		if err := enforcePolicies(b, served, rules); err != nil {
+			return err
+		}
+		led = append(led, func(ctx context.Context) { rules.WriteStatus(ctx, b.Clients.Dynamic) })
+	}
 	// Controllers of operator packages, if this server runs them.
 	if !b.Config.WithoutOperators {
 		// operatorKinds is closed when the kinds of operator packages are served.

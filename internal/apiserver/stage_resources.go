@@ -17,6 +17,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/connection/inprocess"
+	"holdfast.dev/holdfast/internal/definition"
 )
 
 // resourcesStage is the generic server with everything that it serves.
@@ -29,6 +30,8 @@ type resourcesStage struct {
 	source inprocess.Source
 	// storageVersion returns the storage version of a custom resource if it is served.
 	storageVersion func(schema.GroupResource) string
+	// definition returns the definition of a custom resource that is served, nil if there is none.
+	definition func(schema.GroupResource) *definition.CustomResourceDefinition
 	// definitionsRead is closed when the stored definitions are served.
 	definitionsRead <-chan struct{}
 }
@@ -56,7 +59,7 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 		return resourcesStage{}, err
 	}
 	registries, err := builtin.Open(builtin.Config{
-		Scheme: b.Scheme, Options: b.Generic.RESTOptionsGetter, Ownership: admission.Ownership, Features: b.Config.Features,
+		Scheme: b.Scheme, Options: b.Generic.RESTOptionsGetter, Ownership: admission.Ownership, Policies: admission.Policies, Features: b.Config.Features,
 		Selection: stored.selection, TokenRequests: identity.TokenRequests,
 		EventTTL: b.Config.Limits.EventTTL, Kubelets: kubelets, Authorizer: identity.Authorizer,
 	})
@@ -73,7 +76,7 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	if err != nil {
 		return resourcesStage{}, err
 	}
-	customResources, err := i.newCustomResources(store, status, admission.Ownership, registrar)
+	customResources, err := i.newCustomResources(store, status, admission, registrar)
 	if err != nil {
 		return resourcesStage{}, err
 	}
@@ -114,6 +117,6 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 		server: server, hooks: i.hooks, readiness: readiness,
 		source:         newInProcess(stores, i.Router),
 		stored:         storedObjects{readable: stored.readable, custom: customResources, router: i.Router},
-		storageVersion: customResources.StorageVersion, definitionsRead: read,
+		storageVersion: customResources.StorageVersion, definition: customResources.Definition, definitionsRead: read,
 	}, nil
 }

@@ -44,6 +44,8 @@ func (s *serveSettings) addOwnFlags(flags *pflag.FlagSet) {
 		"enforce-edit (a warning, and an edit is refused), warn, or off")
 	flags.BoolVar(&s.operators, "operators", true, "serve operator packages: their kinds, their admission and their controller; false "+
 		"leaves that to \"holdfast kudo init\" and \"holdfast kudo manager\"")
+	flags.StringVar(&s.config.RulesDir, "rules-dir", "", "directory with ImmutabilityPolicies in files: they are in force from the start, "+
+		"and a change of a file within ten seconds")
 	flags.StringSliceVar((*[]string)(&s.config.Controllers), "controllers", []string{"*"}, "controllers to run, by the names of "+
 		"kube-controller-manager: * is all, -NAME all but one, -* none")
 	flags.BoolVar(&s.config.Console, "console", false, "serve a page at /console/ that shows locked fields, owners, drift, plans and "+

@@ -21,6 +21,8 @@ type Compiler struct {
 	PoliciesOnly bool
 	// Exclude are resources that are not guarded, besides those of Excluded.
 	Exclude []runtimeschema.GroupResource
+	// Excluded reports whether the resource of a policy is never guarded. If it is nil, the function Excluded does.
+	Excluded func(policy *ImmutabilityPolicy, resource runtimeschema.GroupResource) bool
 }
 
 // Inputs are the sources of rules.
@@ -74,7 +76,7 @@ func (c Compiler) Compile(ctx context.Context, in Inputs) (*Table, error) {
 func (c Compiler) addPolicy(
 	ctx context.Context, t *Table, policy *ImmutabilityPolicy, read map[string]*definition.CustomResourceDefinition,
 ) error {
-	said := Report{Generation: policy.Generation}
+	said := Report{Generation: policy.Generation, UID: policy.UID}
 	defer func() { t.Reports[policy.Name] = said }()
 	selected, err := NewMatch(policy)
 	if err != nil {
@@ -92,7 +94,7 @@ func (c Compiler) addPolicy(
 			if len(marks) == 0 {
 				continue
 			}
-			if reason := c.excludes(name); reason != "" {
+			if reason := c.excludes(policy, name); reason != "" {
 				said.add(text + ": " + reason)
 				continue
 			}
@@ -115,6 +117,21 @@ func (c Compiler) addPolicy(
 		}
 	}
 	return nil
+}
+
+// excludes returns why a resource is not guarded, the empty text if it may be. The policy is nil for the rules of a definition.
+func (c Compiler) excludes(policy *ImmutabilityPolicy, name runtimeschema.GroupResource) string {
+	never := Excluded(name)
+	if c.Excluded != nil && policy != nil {
+		never = c.Excluded(policy, name)
+	}
+	switch {
+	case never:
+		return "this resource is never guarded"
+	case slices.Contains(c.Exclude, name):
+		return "the guard is configured not to guard this resource"
+	}
+	return ""
 }
 
 // definition reads a definition, nil if there is none.

@@ -2,24 +2,12 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/definition"
 )
-
-// excludes returns why a resource is not guarded, the empty text if it may be.
-func (c Compiler) excludes(name runtimeschema.GroupResource) string {
-	switch {
-	case Excluded(name):
-		return "this resource is never guarded"
-	case slices.Contains(c.Exclude, name):
-		return "the guard is configured not to guard this resource"
-	}
-	return ""
-}
 
 // withMarks returns a copy of a definition whose annotation has marks. The copy shares its spec with the definition.
 func withMarks(crd *definition.CustomResourceDefinition, marks []immutability.Mark) *definition.CustomResourceDefinition {
@@ -33,7 +21,7 @@ func (c Compiler) served(crd *definition.CustomResourceDefinition, from Source) 
 	if !c.PoliciesOnly {
 		return from
 	}
-	if compiled, err := definition.Compile(crd); err == nil {
+	if compiled, err := definition.CompileForReads(crd); err == nil {
 		from.server = &DefinedRules{CRD: crd, compiled: compiled}
 	}
 	return from
@@ -41,7 +29,7 @@ func (c Compiler) served(crd *definition.CustomResourceDefinition, from Source) 
 
 // AddAnnotated adds the rules in the annotation of a definition to a table. It returns why some have no effect.
 func (c Compiler) AddAnnotated(t *Table, crd *definition.CustomResourceDefinition) []string {
-	if reason := c.excludes(nameOf(crd)); reason != "" {
+	if reason := c.excludes(nil, nameOf(crd)); reason != "" {
 		return []string{reason}
 	}
 	return t.addDefinition(crd, Source{})
@@ -67,7 +55,7 @@ func (t *Table) addDefinition(crd *definition.CustomResourceDefinition, from Sou
 	if len(marks) == 0 {
 		return problems
 	}
-	compiled, err := definition.Compile(crd)
+	compiled, err := definition.CompileForReads(crd)
 	if err != nil {
 		return append(problems, err.Error())
 	}

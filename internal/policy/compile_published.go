@@ -2,12 +2,12 @@ package policy
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/while"
 	"holdfast.dev/holdfast/schema"
 )
 
@@ -22,11 +22,12 @@ func (c Compiler) addPublished(
 		return nil, err
 	}
 	if served == nil {
+		t.Missing[name] = true
 		return []string{"the server does not have this resource"}, nil
 	}
 	version := served.Kind.Version
-	policy, valid, problems := compilePublished(served.Schema, version, marks)
-	if policy != nil {
+	rules, valid, problems := compilePublished(served.Schema, version, marks)
+	if rules.policy != nil {
 		r := t.resource(name, served.Kind.GroupKind())
 		r.Versions = []string{version}
 		r.add(valid, version, served.Endpoints)
@@ -34,7 +35,7 @@ func (c Compiler) addPublished(
 			r.addRelabelling(served.Endpoints)
 		}
 		problems = append(problems, served.Endpoints.unknown...)
-		from.Rules = publishedRules{version: version, policy: policy}
+		from.Rules = rules
 		r.Sources = append(r.Sources, from)
 	}
 	return problems, nil
@@ -44,35 +45,55 @@ func (c Compiler) addPublished(
 // the others do not. A marker about the keys of a list needs another one on the keys, so marks are removed until all are valid.
 func compilePublished(
 	read func() (*schema.Schema, error), version string, marks []immutability.Mark,
-) (policy *immutability.Policy, valid []immutability.Mark, problems []string) {
+) (rules publishedRules, valid []immutability.Mark, problems []string) {
+	rules = publishedRules{version: version, conditions: map[string]*while.Condition{}}
 	for {
 		s, err := read()
 		if err != nil {
-			return nil, nil, append(problems, err.Error())
+			return rules, nil, append(problems, err.Error())
 		}
 		valid = nil
 		for _, m := range marks {
-			switch {
-			case !m.In(version):
-				problems = append(problems, fmt.Sprintf("%s: the guard reads this resource in version %s", m, version))
-			case !m.AddTo(s):
-				problems = append(problems, fmt.Sprintf("%s: the resource has no such field", m))
-			default:
+			problem := rules.refuses(s, m)
+			if problem != "" {
+				problems = append(problems, m.String()+": "+problem)
+			} else {
 				valid = append(valid, m)
 			}
 		}
-		for _, e := range immutability.Validate(s) {
-			problems = append(problems, e.Error())
+		marked := immutability.AddMarks(s, version, valid)
+		var wrong []immutability.Mark
+		for _, m := range valid {
+			for _, e := range m.Validate(marked.Schema) {
+				problems, wrong = append(problems, e.Error()), append(wrong, m)
+			}
 		}
-		wrong := immutability.InvalidMarks(s, valid)
 		if len(wrong) == 0 {
-			if policy, err = immutability.Compile(s); err != nil {
+			if rules.policy, err = immutability.CompileBuiltIn(marked.Schema, marked.Layers...); err != nil {
 				problems = append(problems, err.Error())
 			}
-			return policy, valid, problems
+			return rules, valid, problems
 		}
 		marks = slices.DeleteFunc(valid, func(m immutability.Mark) bool {
 			return slices.ContainsFunc(wrong, func(w immutability.Mark) bool { return w.String() == m.String() })
 		})
 	}
+}
+
+// refuses returns why a mark has no effect for a schema, the empty text if it has one. It compiles the condition of the mark.
+func (r publishedRules) refuses(s *schema.Schema, m immutability.Mark) string {
+	switch {
+	case !m.In(r.version):
+		return "the rules of this resource are for version " + r.version
+	case !m.IsNoDelete() && !m.IsMetadata() && m.SchemaNode(s) == nil:
+		return "the resource has no such field"
+	case m.While == "" || r.conditions[m.While] != nil:
+		return ""
+	}
+	condition, err := while.ForBuiltIn(s, m.While)
+	if err != nil {
+		return "the condition is wrong: " + err.Error()
+	}
+	r.conditions[m.While] = condition
+	return ""
 }

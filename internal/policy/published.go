@@ -24,7 +24,8 @@ func PublishedSchema(document []byte, kind runtimeschema.GroupVersionKind) (*sch
 	models, _ := components["schemas"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(models)) {
 		if model, _ := models[name].(map[string]any); isModelOf(model, kind) {
-			s, _, err := schema.Decode(expansion{models}.expand(model, []string{name}))
+			expanded := Expand(name, func(name string) map[string]any { model, _ := models[name].(map[string]any); return model })
+			s, _, err := schema.Decode(expanded)
 			return s, err
 		}
 	}
@@ -40,8 +41,16 @@ func isModelOf(model map[string]any, kind runtimeschema.GroupVersionKind) bool {
 	})
 }
 
+// Expand returns a model for schema.Decode, with the models that it refers to in place of the references. model returns a model by its
+// name, nil if there is none.
+func Expand(name string, model func(name string) map[string]any) any {
+	return expansion{model}.expand(model(name), []string{name})
+}
+
 // expansion replaces references by the models that they name.
-type expansion struct{ models map[string]any }
+type expansion struct {
+	model func(name string) map[string]any
+}
 
 // expand returns a node without references. above are the models that the node is in; a reference to
 // one of them becomes a schema that accepts everything.
@@ -49,10 +58,11 @@ func (e expansion) expand(node any, above []string) any {
 	switch node := node.(type) {
 	case map[string]any:
 		if name, ok := reference(node); ok {
-			if slices.Contains(above, name) || e.models[name] == nil {
+			model := e.model(name)
+			if slices.Contains(above, name) || model == nil {
 				return map[string]any{}
 			}
-			return e.expand(e.models[name], append(slices.Clone(above), name))
+			return e.expand(model, append(slices.Clone(above), name))
 		}
 		out := make(map[string]any, len(node))
 		for key, value := range node {

@@ -11,6 +11,7 @@ import (
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/refusal"
+	"holdfast.dev/holdfast/internal/while"
 )
 
 // Update is one write, as the rules see it.
@@ -18,8 +19,21 @@ type Update struct {
 	Version         string
 	Namespace, Name string
 	OldObj, NewObj  map[string]any
+	// Converted returns both objects in another version, as the server stores them. If it is nil, the rules convert the objects
+	// that Stored reads.
+	Converted func(ctx context.Context, version string) (was, is map[string]any, err error)
 	// Stored reads the old object in another version.
 	Stored func(ctx context.Context, version string) (map[string]any, error)
+	// May reports whether the user of the write has a verb on the object.
+	May func(verb string) bool
+}
+
+// decide asks about the conditions of the rules that the write breaks. holds evaluates them.
+func (u *Update) decide(found []refusal.Violation, holds func(expression string) (bool, error)) refusal.Decision {
+	if len(found) == 0 {
+		return refusal.Decision{}
+	}
+	return refusal.Edge{Holds: holds, May: u.May}.Decide(found)
 }
 
 // Source has rules for one resource.
@@ -36,7 +50,7 @@ type Source struct {
 
 // Rules find the changes of an update that they forbid.
 type Rules interface {
-	Check(ctx context.Context, u *Update) ([]refusal.Violation, error)
+	Check(ctx context.Context, u *Update) (refusal.Decision, error)
 }
 
 // DefinedRules are the rules of a custom resource, for all its versions.
@@ -50,13 +64,15 @@ type DefinedRules struct {
 
 // Check implements Rules. As our server, it checks the version of the request, and every other version
 // with markers on converted objects.
-func (r DefinedRules) Check(ctx context.Context, u *Update) ([]refusal.Violation, error) {
-	version := r.compiled[u.Version]
-	if version == nil {
-		return nil, fmt.Errorf("%s has no version %s", r.CRD.Name, u.Version)
+func (r DefinedRules) Check(ctx context.Context, u *Update) (refusal.Decision, error) {
+	if r.compiled[u.Version] == nil {
+		return refusal.Decision{}, fmt.Errorf("%s has no version %s", r.CRD.Name, u.Version)
 	}
-	found := refusal.Of("", version.Policy.Check(u.OldObj, u.NewObj))
+	found := r.checkIn(ctx, u, u.Version, u.OldObj, u.NewObj)
 	others := definition.AlsoMarked(r.CRD, r.compiled, u.Version)
+	if u.Converted != nil {
+		return r.checkOthers(ctx, u, others, found)
+	}
 	if len(others) == 0 || !r.CRD.Spec.ConvertsNothing() {
 		return found, nil
 	}
@@ -64,17 +80,44 @@ func (r DefinedRules) Check(ctx context.Context, u *Update) ([]refusal.Violation
 	if storage := r.CRD.Spec.StorageVersion(); storage != u.Version && r.CRD.Spec.Version(storage).Served {
 		var err error
 		if stored, err = u.Stored(ctx, storage); err != nil {
-			if len(found) > 0 {
+			if len(found.Refused) > 0 {
 				return found, nil
 			}
-			return nil, err
+			return found, err
 		}
 	}
 	written := r.written(others, stored, u)
 	for _, name := range others {
 		other := r.compiled[name]
-		more := other.Policy.Check(converted(stored, other), converted(written, other))
-		found = refusal.Merge(found, refusal.Of("version "+name, more))
+		found.Merge(r.checkIn(ctx, u, name, converted(stored, other), converted(written, other)))
+	}
+	return found, nil
+}
+
+// checkIn checks the rules of one version. Both objects are in this version.
+func (r DefinedRules) checkIn(ctx context.Context, u *Update, version string, was, is map[string]any) refusal.Decision {
+	source := ""
+	if version != u.Version {
+		source = "version " + version
+	}
+	compiled := r.compiled[version]
+	return u.decide(refusal.Of(source, compiled.Policy.Check(was, is)), func(expression string) (bool, error) {
+		return compiled.Holds(ctx, expression, was)
+	})
+}
+
+// checkOthers checks other versions with objects that the server converts. If a conversion fails after a violation was found,
+// the violations count.
+func (r DefinedRules) checkOthers(ctx context.Context, u *Update, others []string, found refusal.Decision) (refusal.Decision, error) {
+	for _, name := range others {
+		was, is, err := u.Converted(ctx, name)
+		if err != nil {
+			if len(found.Refused) > 0 {
+				return found, nil
+			}
+			return found, err
+		}
+		found.Merge(r.checkIn(ctx, u, name, was, is))
 	}
 	return found, nil
 }
@@ -122,12 +165,16 @@ func converted(object map[string]any, to *definition.Compiled) map[string]any {
 type publishedRules struct {
 	version string
 	policy  *immutability.Policy
+	// conditions are those of the rules, by their text.
+	conditions map[string]*while.Condition
 }
 
 // Check implements Rules.
-func (r publishedRules) Check(_ context.Context, u *Update) ([]refusal.Violation, error) {
+func (r publishedRules) Check(ctx context.Context, u *Update) (refusal.Decision, error) {
 	if u.Version != r.version {
-		return nil, fmt.Errorf("the review is in version %s, not %s", u.Version, r.version)
+		return refusal.Decision{}, fmt.Errorf("the review is in version %s, not %s", u.Version, r.version)
 	}
-	return refusal.Of("", r.policy.Check(u.OldObj, u.NewObj)), nil
+	return u.decide(refusal.Of("", r.policy.Check(u.OldObj, u.NewObj)), func(expression string) (bool, error) {
+		return r.conditions[expression].Holds(ctx, u.OldObj)
+	}), nil
 }

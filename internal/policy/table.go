@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Table has the rules of all guarded resources. It never changes.
@@ -13,6 +14,8 @@ type Table struct {
 	Resources map[schema.GroupResource]*Resource
 	// Reports are about the policies, by name.
 	Reports map[string]Report
+	// Missing are the resources of policies that the server does not have.
+	Missing map[schema.GroupResource]bool
 	// Problems are the reasons for which lines of annotations have no effect, by the name of the definition.
 	Problems map[string][]string
 }
@@ -20,10 +23,13 @@ type Table struct {
 // Report is what the status of a policy says.
 type Report struct {
 	Generation int64
+	UID        types.UID
 	// Matched are the guarded resources of the policy.
 	Matched []string
 	// Problems are the reasons for which parts of the policy have no effect.
 	Problems []string
+	// Notes name the writes that the rules do not judge on purpose.
+	Notes []string
 }
 
 // add adds problems that the report does not have yet.
@@ -37,7 +43,10 @@ func (r *Report) add(problems ...string) {
 
 // NewTable returns an empty table.
 func NewTable() *Table {
-	return &Table{Resources: map[schema.GroupResource]*Resource{}, Reports: map[string]Report{}, Problems: map[string][]string{}}
+	return &Table{
+		Resources: map[schema.GroupResource]*Resource{}, Reports: map[string]Report{}, Missing: map[schema.GroupResource]bool{},
+		Problems: map[string][]string{},
+	}
 }
 
 // resource returns the entry of a resource, which it makes if there is none.

@@ -32,13 +32,15 @@ const (
 	ImmutableConfig Protection = "immutable-config"
 	// ImmutableParameter refuses to change an immutable parameter of an Instance.
 	ImmutableParameter Protection = "immutable-parameter"
+	// Policy refuses what an ImmutabilityPolicy forbids.
+	Policy Protection = "policy"
 	// Ownership refuses to edit fields that another client owns.
 	Ownership Protection = "ownership"
 )
 
 // All returns all protections.
 func All() []Protection {
-	return []Protection{ImmutableField, BuiltInField, ImmutableConfig, ImmutableParameter, Ownership}
+	return []Protection{ImmutableField, BuiltInField, ImmutableConfig, ImmutableParameter, Policy, Ownership}
 }
 
 // IsImmutable reports whether an error of validation refuses to change a field that Kubernetes makes immutable. The origin of such
@@ -76,6 +78,12 @@ func Override(ctx context.Context) {
 		defer r.mu.Unlock()
 		r.overrides = true
 	}
+}
+
+// Counts reports whether a refusal of the request of a context counts: the request is an update and no dry run.
+func Counts(ctx context.Context) bool {
+	_, ok := ctx.Value(recordKey{}).(*record)
+	return ok
 }
 
 func (r *record) protections() []Protection {

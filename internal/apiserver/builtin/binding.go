@@ -16,12 +16,17 @@ import (
 	"k8s.io/apiserver/pkg/util/dryrun"
 
 	"holdfast.dev/holdfast/internal/apiserver/disclosure"
+	"holdfast.dev/holdfast/internal/apiserver/policies"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
+	"holdfast.dev/holdfast/internal/native"
 )
 
 // bindingREST serves pods/binding, the only way to assign a pod to a node.
 type bindingREST struct {
 	pods *genericregistry.Store
+	kind native.Kind
+	// policies has the rules of ImmutabilityPolicies.
+	policies *policies.Rules
 }
 
 var (
@@ -63,7 +68,12 @@ func (r *bindingREST) Create(
 		return nil, err
 	}
 	bind := func(current runtime.Object) (runtime.Object, error) {
-		return bindPod(ctx, current, binding)
+		old := current.DeepCopyObject()
+		bound, err := bindPod(ctx, current, binding)
+		if err != nil {
+			return nil, err
+		}
+		return bound, r.checkPolicies(ctx, bound, old)
 	}
 	err = r.pods.Storage.GuaranteedUpdate(ctx, key, &corev1.Pod{}, false, nil,
 		storage.Update(bind), dryrun.IsDryRun(options.DryRun), nil)
@@ -71,6 +81,16 @@ func (r *bindingREST) Create(
 		return nil, storage.Error(err, corev1.Resource("pods"), name)
 	}
 	return &metav1.Status{Status: metav1.StatusSuccess, Code: 201}, nil
+}
+
+// checkPolicies returns an error if a policy forbids the change of a pod: its node, its labels or its annotations.
+func (r *bindingREST) checkPolicies(ctx context.Context, bound, old runtime.Object) error {
+	if err := r.policies.JudgeBuiltIn(ctx, policies.BuiltIn{Kind: r.kind, New: bound, Old: old}); err != nil {
+		return err
+	}
+	return r.policies.CheckSelection(ctx, policies.Relabelled{
+		Resource: r.kind.GroupResource(), Kind: r.kind.GroupVersionKind().GroupKind(), New: objectMeta(bound), Old: objectMeta(old),
+	})
 }
 
 func bindPod(ctx context.Context, current runtime.Object, binding *corev1.Binding) (runtime.Object, error) {

@@ -117,5 +117,5 @@ func (s podPartStrategy) ValidateUpdate(ctx context.Context, newObj, oldObj runt
 	validate := func(_ context.Context, newObj, oldObj runtime.Object) field.ErrorList {
 		return s.part.validate(newObj.(*corev1.Pod), oldObj.(*corev1.Pod))
 	}
-	return update.Judge(ctx, newObj, oldObj, validate, s.checkOwnership)
+	return update.Judge(ctx, newObj, oldObj, validate, s.checkPolicies, s.checkOwnership)
 }

@@ -15,6 +15,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
 	"holdfast.dev/holdfast/internal/apiserver/kubelet"
+	"holdfast.dev/holdfast/internal/apiserver/policies"
 	"holdfast.dev/holdfast/internal/apiserver/selection"
 	"holdfast.dev/holdfast/internal/native"
 )
@@ -25,6 +26,8 @@ type Config struct {
 	Options generic.RESTOptionsGetter
 	// Ownership checks the owners of the fields that an update changes; nil checks nothing.
 	Ownership *fieldownership.Checker
+	// Policies has the rules of ImmutabilityPolicies; nil has none.
+	Policies *policies.Rules
 	// Features are the feature gates of the kinds.
 	Features featuregate.FeatureGate
 	// Selection lists the objects that each node uses.
@@ -76,7 +79,7 @@ func Open(config Config) (*Registries, error) {
 }
 
 func (c Config) strategy(kind native.Kind) strategy {
-	return strategy{ObjectTyper: c.Scheme, NameGenerator: names.SimpleNameGenerator, kind: kind, ownership: c.Ownership}
+	return strategy{ObjectTyper: c.Scheme, NameGenerator: names.SimpleNameGenerator, kind: kind, ownership: c.Ownership, policies: c.Policies}
 }
 
 // resources adds the subresources of a kind to its registry. The subresources of a kind may use
@@ -94,7 +97,7 @@ func (c Config) resources(base *kindREST, s strategy, stores map[schema.GroupRes
 	case "serviceaccounts":
 		out["serviceaccounts/token"] = c.TokenRequests
 	case "pods":
-		out["pods/binding"] = &bindingREST{pods: base.Store}
+		out["pods/binding"] = &bindingREST{pods: base.Store, kind: kind, policies: c.Policies}
 		out["pods/log"] = c.Kubelets.Log(base.Store)
 		out["pods/exec"] = c.Kubelets.Exec(base.Store, c.Authorizer)
 		out["pods/attach"] = c.Kubelets.Attach(base.Store, c.Authorizer)

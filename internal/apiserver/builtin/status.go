@@ -60,7 +60,7 @@ func keepMetadata(name string, newMeta, oldMeta metav1.Object) {
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (s statusStrategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	return update.Judge(ctx, newObj, oldObj, validateStatus, s.checkMetadata)
+	return update.Judge(ctx, newObj, oldObj, validateStatus, s.checkPolicies, s.checkMetadata)
 }
 
 // WarningsOnUpdate implements rest.RESTUpdateStrategy.

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
+	"holdfast.dev/holdfast/internal/apiserver/policies"
 	"holdfast.dev/holdfast/internal/apiserver/subresource"
 	"holdfast.dev/holdfast/internal/apiserver/update"
 	"holdfast.dev/holdfast/internal/native"
@@ -34,6 +35,8 @@ type strategy struct {
 	kind native.Kind
 	// ownership checks the owners of the fields that an update changes.
 	ownership *fieldownership.Checker
+	// policies has the rules of ImmutabilityPolicies.
+	policies *policies.Rules
 }
 
 var (
@@ -119,7 +122,7 @@ func (s strategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.O
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (s strategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	return update.Judge(ctx, newObj, oldObj, validate, checkFrozen, s.checkOwnership)
+	return update.Judge(ctx, newObj, oldObj, validate, checkFrozen, s.checkPolicies, s.checkOwnership)
 }
 
 func validate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
@@ -135,6 +138,10 @@ func checkFrozen(ctx context.Context, newObj, oldObj runtime.Object) field.Error
 		protection.Refuse(ctx, protection.ImmutableConfig)
 	}
 	return append(frozen.CheckFields(newObj, oldObj), config...)
+}
+
+func (s strategy) checkPolicies(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	return s.policies.CheckBuiltIn(ctx, policies.BuiltIn{Kind: s.kind, New: newObj, Old: oldObj})
 }
 
 func (s strategy) checkOwnership(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {

@@ -106,6 +106,10 @@ type Server struct {
 	// WithoutOperators leaves the kinds, the admission and the controller of operator
 	// packages out of the server.
 	WithoutOperators bool
+	// WithoutPolicies leaves the kind and the enforcement of ImmutabilityPolicies out of the server.
+	WithoutPolicies bool
+	// RulesDir is a directory with ImmutabilityPolicies in files, empty for none.
+	RulesDir string
 	// Controllers says which controllers run in the server.
 	Controllers lifecycle.Selection
 	// EnableAdmission and DisableAdmission turn admission plugins on and off, by the names

@@ -35,6 +35,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/served"
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
+	"holdfast.dev/holdfast/internal/apiserver/policies"
 	"holdfast.dev/holdfast/internal/definition"
 )
 
@@ -64,6 +65,8 @@ type Config struct {
 	// ImmutabilityStatus is the HTTP status of the answer to a change that a marker
 	// forbids: 400 or 422. The default is 400.
 	ImmutabilityStatus int
+	// Policies has the rules of ImmutabilityPolicies. It is optional.
+	Policies *policies.Rules
 	// Revision identifies the source of the program, see apiserver.Config. It is optional.
 	Revision string
 	// MinWatch is the shortest time that the server keeps a watch open.
@@ -109,6 +112,7 @@ func New(config Config) (*Server, error) {
 	s.resource = served.Config{
 		Kinds:       kind.Config{Converters: converters, Models: config.Models, Sets: sets, Observe: s.meters.observe},
 		RESTOptions: config.RESTOptions, Admission: config.Admission, Authorizer: config.Authorizer, Ownership: config.Ownership,
+		Policies:           config.Policies,
 		ImmutabilityStatus: config.ImmutabilityStatus, MinWatch: config.MinWatch, MaxBody: config.MaxBody,
 		Format: format, Answers: answer.NewShared(format, scheme), Trees: kept.New(), Scheme: scheme, Codecs: s.codecs,
 	}
@@ -209,6 +213,16 @@ func (s *Server) Has(name schema.GroupResource) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.resources[name] != nil
+}
+
+// Definition returns the definition of a resource that the server serves, nil if it serves none.
+func (s *Server) Definition(name schema.GroupResource) *definition.CustomResourceDefinition {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if r := s.resources[name]; r != nil {
+		return r.CRD
+	}
+	return nil
 }
 
 // StorageVersion returns the version that the objects of a resource are stored in. It is empty

@@ -13,7 +13,8 @@
 //	if disclosure.Allowed(ctx) { ... }
 //	return disclosure.Errors(ctx, errs)
 //
-// A write without such a message does not ask the authorizer, see package rights. Everything here is safe for
+// The first call of Allowed in a request asks the authorizer, see package rights. Later calls in the same request
+// return the same answer. A write without such a message does not ask. Everything here is safe for
 // concurrent use.
 package disclosure
 
@@ -25,12 +26,12 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/rights"
 )
 
-// Allowed reports whether the response to a request may show values of the stored object: its client may get the object, or
-// the subresource of the request. It is false for a context that did not pass rights.Filter.
+// Allowed reports whether the response to a request may show values of the stored object. It
+// is false for a context that did not pass rights.Filter, and for requests that do not write to one stored object.
 func Allowed(ctx context.Context) bool {
-	if rights.Allowed(ctx, "get", "") {
-		return true
-	}
 	info, ok := genericapirequest.RequestInfoFrom(ctx)
-	return ok && info.Subresource != "" && rights.Allowed(ctx, "get", info.Subresource)
+	if !ok || info.Verb == "delete" || info.Verb == "deletecollection" {
+		return false
+	}
+	return rights.Allowed(ctx, "get", "") || info.Subresource != "" && rights.Allowed(ctx, "get", info.Subresource)
 }

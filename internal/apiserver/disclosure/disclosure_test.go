@@ -18,13 +18,13 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/rights"
 )
 
-// grants allows the listed requests and records all requests that it is asked about.
-type grants struct {
+// granted allows the listed requests and records all requests that it is asked about.
+type granted struct {
 	allowed []string
 	asked   []string
 }
 
-func (r *grants) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+func (r *granted) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	asked := fmt.Sprintf("%s %s %s/%s %s", a.GetUser().GetName(), a.GetVerb(), a.GetResource(), a.GetSubresource(), a.GetName())
 	r.asked = append(r.asked, asked)
 	if slices.Contains(r.allowed, asked) {
@@ -53,7 +53,7 @@ func TestAllowed(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := &grants{allowed: test.allowed}
+			r := &granted{allowed: test.allowed}
 			var got []bool
 			serve(t, r, test.verb, test.subresource, func(ctx context.Context) {
 				if len(r.asked) > 0 {
@@ -72,7 +72,7 @@ func TestAllowed(t *testing.T) {
 }
 
 // serve passes a write to the Deployment web by the user ann through the filter.
-func serve(t *testing.T, r *grants, verb, subresource string, handle func(context.Context)) {
+func serve(t *testing.T, r *granted, verb, subresource string, handle func(context.Context)) {
 	t.Helper()
 	info := &genericapirequest.RequestInfo{
 		IsResourceRequest: true, Verb: verb, APIGroup: "apps", APIVersion: "v1",
@@ -94,7 +94,7 @@ func TestErrors(t *testing.T) {
 		field.TooLong(path, "aaa", 2), field.TooMany(path, 3, 2), field.NotFound(path, "a"),
 	}
 	shown := texts(errs)
-	serve(t, &grants{allowed: []string{"ann get deployments/ web"}}, "update", "", func(ctx context.Context) {
+	serve(t, &granted{allowed: []string{"ann get deployments/ web"}}, "update", "", func(ctx context.Context) {
 		if diff := cmp.Diff(shown, texts(disclosure.Errors(ctx, errs))); diff != "" {
 			t.Errorf("may get the object (-want +got):\n%s", diff)
 		}
@@ -104,7 +104,7 @@ func TestErrors(t *testing.T) {
 		"spec.size: Duplicate value", "spec.size: Required value: must be set", "spec.size: Forbidden: may not change",
 		"spec.size: Too long: may not be more than 2 bytes", "spec.size: Too many: must have at most 2 items", "spec.size: Not found",
 	}
-	serve(t, &grants{}, "update", "", func(ctx context.Context) {
+	serve(t, &granted{}, "update", "", func(ctx context.Context) {
 		if diff := cmp.Diff(want, texts(disclosure.Errors(ctx, errs))); diff != "" {
 			t.Errorf("may not get the object (-want +got):\n%s", diff)
 		}

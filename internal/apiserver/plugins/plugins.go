@@ -27,6 +27,7 @@ import (
 	"holdfast.dev/holdfast/internal/admission/volume"
 	"holdfast.dev/holdfast/internal/apiserver/disclosure"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
+	"holdfast.dev/holdfast/internal/apiserver/policies"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/operator/authorship"
 )
@@ -71,8 +72,9 @@ var pluginOrder = []string{
 	// The policies and webhooks of users.
 	mutatingpolicy.PluginName,
 	mutatingwebhook.PluginName,
-	// The rules of operator packages check an object as it will be stored.
+	// The rules of operator packages and of policies check an object as it will be stored.
 	instance.Name,
+	policies.PluginName,
 	validatingpolicy.PluginName,
 	validatingwebhook.PluginName,
 
@@ -83,18 +85,21 @@ var pluginOrder = []string{
 
 // fixedPlugins are the plugins that no flag turns off. Kubernetes records the requester of a
 // certificate and refuses role escalation in its registries, where no flag applies either.
-// The others protect the list of revoked credentials, and enforce the rules of operator packages.
-var fixedPlugins = []string{certificateRequester, roleEscalation, credentialRevocation, instance.Name}
+// The others protect the list of revoked credentials, and enforce the rules of operator packages and of policies.
+var fixedPlugins = []string{certificateRequester, roleEscalation, credentialRevocation, instance.Name, policies.PluginName}
 
 // constructors are functions that create plugins, by the name of the plugin.
 type constructors map[string]func() admission.Interface
 
 // newPlugins returns the plugins that k8s.io/apiserver does not have, by name. A plugin
 // that is turned off is never created, so its informers do not run.
-func newPlugins(b start.Base, identity identity.Stage) map[string]admission.Factory {
+func newPlugins(b start.Base, identity identity.Stage, rules *policies.Rules) map[string]admission.Factory {
 	core, client := b.Clients.Informers.Core().V1(), b.Clients.Typed
 	factories := map[string]admission.Factory{
 		"PodSecurity": func(io.Reader) (admission.Interface, error) { return podsecurity.NewAdmission(core, client) },
+	}
+	if rules != nil {
+		factories[policies.PluginName] = func(io.Reader) (admission.Interface, error) { return rules.Plugin(), nil }
 	}
 	for _, part := range []constructors{podPlugins(b, identity.Relations), volumePlugins(b.Clients), accessPlugins(b, identity)} {
 		for name, create := range part {

@@ -14,6 +14,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
+	"holdfast.dev/holdfast/internal/apiserver/policies"
 	"holdfast.dev/holdfast/internal/apiserver/rights"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 )
@@ -22,6 +23,8 @@ import (
 type Stage struct {
 	// Ownership checks the ownership of fields, nil if the check is off.
 	Ownership *fieldownership.Checker
+	// Policies has the rules of ImmutabilityPolicies, nil if the server has none.
+	Policies *policies.Rules
 	// Documents has the schemas that admission policies are checked with.
 	Documents *Documents
 	// commands are the recorded commands, nil if the check is off.
@@ -30,19 +33,20 @@ type Stage struct {
 
 // Apply is the stage of admission, with the bound on nesting and the check of field
 // ownership around it.
-func Apply(b start.Base, identity identity.Stage) (Stage, error) {
+func Apply(b start.Base, identity identity.Stage, rules *policies.Rules) (Stage, error) {
 	documents := newDocuments(b.Clients.Discovery.RESTClient())
-	if err := applyPlugins(b, identity, documents); err != nil {
+	if err := applyPlugins(b, identity, rules, documents); err != nil {
 		return Stage{}, err
 	}
 	b.Generic.AdmissionControl = nestingAdmission{b.Generic.AdmissionControl}
 	applyRights(b.Generic)
+	applyPolicies(b, rules)
 	b.Metrics.CountRefusals(b.Generic)
 	checker, commands, err := applyOwnership(b)
 	if err != nil {
 		return Stage{}, err
 	}
-	return Stage{Ownership: checker, Documents: documents, commands: commands}, nil
+	return Stage{Ownership: checker, Policies: rules, Documents: documents, commands: commands}, nil
 }
 
 // applyRights lets the steps of a write ask for the rights of its user. It is outside of the check of field ownership, whose
@@ -54,14 +58,22 @@ func applyRights(config *genericapiserver.Config) {
 	}
 }
 
+// applyPolicies puts the wait for the rules of policies around the handlers.
+func applyPolicies(b start.Base, rules *policies.Rules) {
+	inner := b.Generic.BuildHandlerChainFunc
+	b.Generic.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
+		return inner(rules.Gate(handler, b.Codecs), c)
+	}
+}
+
 // applyPlugins fills in the chain of admission plugins: those of upstream's library and
 // those of newPlugins.
-func applyPlugins(b start.Base, identity identity.Stage, documents *Documents) error {
+func applyPlugins(b start.Base, identity identity.Stage, rules *policies.Rules, documents *Documents) error {
 	config, clients := b.Generic, b.Clients
 	chain := options.NewAdmissionOptions()
 	chain.Decorators = append(admission.Decorators{withIdleWebhooks(clients)}, chain.Decorators...)
 	registered := chain.RecommendedPluginOrder
-	for name, create := range newPlugins(b, identity) {
+	for name, create := range newPlugins(b, identity, rules) {
 		chain.Plugins.Register(name, create)
 		registered = append(registered, name)
 	}

@@ -1,10 +1,10 @@
-// Package rights asks the authorizer about the user of a request that writes to a stored object.
+// Package rights asks the authorizer what else the user of a write may do with the written object.
 //
-//	handler = rights.Filter(handler, authorizer)
-//	if rights.May(ctx, "resize") { ... }
+//	if rights.May(ctx, "unlock") { ... }
 //
-// The authorizer is asked when a step of the write first needs the answer, and once for each verb and request. A write that needs no
-// answer does not ask. Everything here is safe for concurrent use.
+// Some rules let a write through if its user has a right beyond that to update: the verb of an "unless", or unlock. The answer to
+// each question is kept for the request, although a store may try a write several times. The server's own controllers have none of
+// these rights. Everything here is safe for concurrent use.
 package rights
 
 import (
@@ -15,22 +15,24 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"holdfast.dev/holdfast/internal/operator/authorship"
 )
 
-// Filter wraps the handlers of resources, so that the functions of this package know the authorizer. It runs after authentication and
-// impersonation.
-func Filter(next http.Handler, asked authorizer.UnconditionalAuthorizer) http.Handler {
+// Filter wraps the handlers of resources, so that the functions of this package know the authorizer. It runs after authentication
+// and impersonation.
+func Filter(next http.Handler, rights authorizer.UnconditionalAuthorizer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		info, ok := genericapirequest.RequestInfoFrom(req.Context())
-		if ok && info.IsResourceRequest && isWrite(info) {
-			req = req.WithContext(context.WithValue(req.Context(), key{}, &answers{authorizer: asked}))
+		if info, ok := genericapirequest.RequestInfoFrom(req.Context()); ok && info.IsResourceRequest && isWrite(info) {
+			asked := &answers{rights: rights, known: map[question]bool{}}
+			req = req.WithContext(context.WithValue(req.Context(), key{}, asked))
 		}
 		next.ServeHTTP(w, req)
 	})
 }
 
-// isWrite reports whether a request writes to objects that are stored already. A create of a subresource, such as the binding of a pod,
-// writes to the object in the URL.
+// isWrite reports whether a request writes to objects that are stored already. A create of a subresource, such as the binding of a
+// pod, writes to the object in the URL.
 func isWrite(info *genericapirequest.RequestInfo) bool {
 	switch info.Verb {
 	case "update", "patch", "delete", "deletecollection":
@@ -39,62 +41,68 @@ func isWrite(info *genericapirequest.RequestInfo) bool {
 	return info.Verb == "create" && info.Subresource != ""
 }
 
-// May reports whether the user of a request has a verb on the object of the request that only people need, such as one that a rule
-// names. The server's own controllers have none. It is false for a context that did not pass Filter.
+// May reports whether the user of a request may do something with the object in its URL. It is false for the server's own
+// controllers, and for a context that did not pass Filter.
 func May(ctx context.Context, verb string) bool {
-	asking, ok := genericapirequest.UserFrom(ctx)
-	return ok && asking.GetName() != user.APIServerUser && Allowed(ctx, verb, "")
+	info, ok := genericapirequest.RequestInfoFrom(ctx)
+	return ok && MayWith(ctx, verb, info.Name)
 }
 
-// Allowed reports whether the user of a request may use a verb on the object of the request, or on a subresource of it. It is false for
-// a context that did not pass Filter, and if the authorizer returns an error.
+// MayWith is May for an object with a name, of the resource and namespace in the URL: a deletion of a collection names none.
+func MayWith(ctx context.Context, verb, name string) bool {
+	return !IsOwn(ctx) && allowed(ctx, question{verb: verb, name: name})
+}
+
+// Allowed reports whether the authorizer allows a verb for the object in the URL of a request, or for a subresource of it.
 func Allowed(ctx context.Context, verb, subresource string) bool {
 	info, ok := genericapirequest.RequestInfoFrom(ctx)
-	if !ok {
-		return false
-	}
-	return AllowedOn(ctx, verb, authorizer.AttributesRecord{
-		Namespace: info.Namespace, Name: info.Name, APIGroup: info.APIGroup, APIVersion: info.APIVersion,
-		Resource: info.Resource, Subresource: subresource,
-	})
+	return ok && allowed(ctx, question{verb: verb, name: info.Name, subresource: subresource})
 }
 
-// AllowedOn is Allowed for another object: the namespace, name, group, version, resource and subresource in the attributes.
-func AllowedOn(ctx context.Context, verb string, object authorizer.AttributesRecord) bool {
-	known, ok := ctx.Value(key{}).(*answers)
-	if !ok {
-		return false
-	}
-	if object.User, ok = genericapirequest.UserFrom(ctx); !ok {
-		return false
-	}
-	object.Verb, object.ResourceRequest = verb, true
-	return known.ask(ctx, object)
+// IsOwn reports whether a request is one of the server's own controllers.
+func IsOwn(ctx context.Context) bool {
+	by, ok := genericapirequest.UserFrom(ctx)
+	return ok && (by.GetName() == user.APIServerUser || by.GetName() == authorship.ControllerUser)
 }
 
 type key struct{}
 
-// question is what an answer depends on, within one request.
-type question struct{ verb, group, resource, subresource, namespace, name string }
+// question is what the authorizer was asked in a request.
+type question struct{ verb, name, subresource string }
 
-// answers are those of the authorizer for one request.
+// answers are the answers of the authorizer in one request.
 type answers struct {
-	authorizer authorizer.UnconditionalAuthorizer
-	mu         sync.Mutex
-	known      map[question]bool
+	rights authorizer.UnconditionalAuthorizer
+
+	mu    sync.Mutex
+	known map[question]bool
 }
 
-func (a *answers) ask(ctx context.Context, asked authorizer.AttributesRecord) bool {
-	q := question{asked.Verb, asked.APIGroup, asked.Resource, asked.Subresource, asked.Namespace, asked.Name}
+// allowed asks the authorizer, once for each question. An error of the authorizer counts as no.
+func allowed(ctx context.Context, asked question) bool {
+	a, ok := ctx.Value(key{}).(*answers)
+	if !ok {
+		return false
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if allowed, known := a.known[q]; known {
-		return allowed
+	answer, known := a.known[asked]
+	if !known {
+		answer = a.ask(ctx, asked)
+		a.known[asked] = answer
 	}
-	decision, _, err := a.authorizer.Authorize(ctx, asked)
-	if a.known == nil {
-		a.known = map[question]bool{}
+	return answer
+}
+
+func (a *answers) ask(ctx context.Context, asked question) bool {
+	info, hasInfo := genericapirequest.RequestInfoFrom(ctx)
+	by, hasUser := genericapirequest.UserFrom(ctx)
+	if !hasInfo || !hasUser {
+		return false
 	}
-	a.known[q] = err == nil && decision == authorizer.DecisionAllow
-	return a.known[q]
+	decision, _, err := a.rights.Authorize(ctx, authorizer.AttributesRecord{
+		User: by, Verb: asked.verb, Namespace: info.Namespace, Name: asked.name, Subresource: asked.subresource,
+		APIGroup: info.APIGroup, APIVersion: info.APIVersion, Resource: info.Resource, ResourceRequest: true,
+	})
+	return err == nil && decision == authorizer.DecisionAllow
 }

@@ -10,13 +10,28 @@ type Edge struct {
 	May func(verb string) bool
 }
 
-// Decide returns the violations that refuse the update, and those that the right of its user allows. A rule whose condition does not
-// hold forbids nothing. Decide asks at most once for each rule, and only for rules that the update breaks.
-func (e Edge) Decide(found []Violation) (refused, allowed []Violation) {
+// Decision is what becomes of the violations of an update.
+type Decision struct {
+	// Refused are the violations that refuse the update. Allowed are those that the right of its user allows.
+	Refused, Allowed []Violation
+}
+
+// IsEmpty reports whether the update breaks no rule that holds.
+func (d Decision) IsEmpty() bool { return len(d.Refused)+len(d.Allowed) == 0 }
+
+// Merge adds the violations of another decision that d does not have.
+func (d *Decision) Merge(more Decision) {
+	d.Refused, d.Allowed = Merge(d.Refused, more.Refused), Merge(d.Allowed, more.Allowed)
+}
+
+// Decide decides about violations. A rule whose condition does not hold forbids nothing. Decide asks at most once for each rule, and
+// only for rules that the update breaks.
+func (e Edge) Decide(found []Violation) Decision {
+	var out Decision
 	var decided map[*immutability.Mark]verdict
 	for _, one := range found {
 		if one.Mark == nil || !one.Mark.IsConditional() {
-			refused = append(refused, one)
+			out.Refused = append(out.Refused, one)
 			continue
 		}
 		v, known := decided[one.Mark]
@@ -30,12 +45,12 @@ func (e Edge) Decide(found []Violation) (refused, allowed []Violation) {
 		switch one.Unclear = v.unclear; {
 		case !v.holds:
 		case v.allowed:
-			allowed = append(allowed, one)
+			out.Allowed = append(out.Allowed, one)
 		default:
-			refused = append(refused, one)
+			out.Refused = append(out.Refused, one)
 		}
 	}
-	return refused, allowed
+	return out
 }
 
 // verdict is the decision about one rule.

@@ -6,7 +6,7 @@
 //
 // Rules may have conditions. Decide asks about those of the rules that an update breaks:
 //
-//	refused, allowed := refusal.Edge{Holds: holds, May: may}.Decide(found)
+//	decision := refusal.Edge{Holds: holds, May: may}.Decide(found)
 //
 // The answer lists every violation as a cause. It contains values of the object only if the client
 // may get the object.
@@ -91,15 +91,15 @@ func (a Answer) Status(found []Violation) metav1.Status {
 		status.Code, status.Reason = http.StatusUnprocessableEntity, metav1.StatusReasonInvalid
 	}
 	for _, one := range found {
-		cause := metav1.StatusCause{Type: CauseTypeFieldImmutable, Field: one.Path.String(), Message: a.message(one)}
+		cause := metav1.StatusCause{Type: CauseTypeFieldImmutable, Field: one.Path.String(), Message: a.Message(one)}
 		status.Details.Causes = append(status.Details.Causes, cause)
 	}
 	status.Message = fmt.Sprintf("%s %q cannot be changed this way: %s", a.Kind.String(), a.Name, List(status.Details.Causes))
 	return status
 }
 
-// message returns the text of one violation.
-func (a Answer) message(one Violation) string {
+// Message returns the text of one violation.
+func (a Answer) Message(one Violation) string {
 	text := one.Rule()
 	if a.Values {
 		text = one.Message()

@@ -76,13 +76,14 @@ func (a *audit) drift(ctx context.Context, r *policy.Resource, version string, o
 	u := &policy.Update{
 		Version: version, Namespace: obj.GetNamespace(), Name: obj.GetName(), OldObj: obj.Object, NewObj: updated,
 		Stored: func(context.Context, string) (map[string]any, error) { return obj.Object, nil },
+		May:    func(string) bool { return false }, // the user of the next apply is not known
 	}
 	for _, from := range r.Sources {
 		found, err := from.Rules.Check(ctx, u)
 		if err != nil {
 			continue
 		}
-		for _, one := range found {
+		for _, one := range found.Refused {
 			name := r.String() + "/" + obj.GetName()
 			if obj.GetNamespace() != "" {
 				name = r.String() + "/" + obj.GetNamespace() + "/" + obj.GetName()

@@ -58,7 +58,7 @@ func (r *recorder) HandleWarningHeader(_ int, _, text string) { r.texts = append
 // start starts a server that judges no field ownership, as the servers of others. run starts the guard.
 func start(t *testing.T) *fixture {
 	t.Helper()
-	return startWith(t, apiserver.Config{Ownership: string(judgement.Off)})
+	return startWith(t, apiserver.Config{Ownership: string(judgement.Off), WithoutPolicies: true})
 }
 
 // startWith starts a server with a configuration.

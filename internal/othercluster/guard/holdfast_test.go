@@ -17,7 +17,7 @@ import (
 // they mark. The guard must not refuse what the server keeps, and adds only the rules of policies.
 func TestOnHoldfast(t *testing.T) {
 	t.Parallel()
-	f := startWith(t, apiserver.Config{})
+	f := startWith(t, apiserver.Config{WithoutPolicies: true})
 	isHoldfast, err := guard.IsHoldfast(f.server.Config(t))
 	if err != nil || !isHoldfast {
 		t.Fatalf("IsHoldfast: %t, %v", isHoldfast, err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -65,64 +66,44 @@ func (j *judge) answer(ctx context.Context, request *admissionv1.AdmissionReques
 	if r == nil {
 		return cmp.Or(left, allowed)
 	}
-	found, err := j.check(ctx, r, u)
-	if err != nil && len(found.refused) == 0 {
+	u.May = func(verb string) bool { return j.may(ctx, request, verb) }
+	found, err := r.Check(ctx, u, j.namespace)
+	if err != nil && len(found.Refused) == 0 {
 		return admissionreview.Denied(err)
 	}
-	j.events.record(request, found.hits)
+	j.events.record(request, found.Hits)
 	j.refusals.add(request, found)
 	answer := refusal.Answer{Kind: r.Kind, Name: u.Name, Code: j.status}
-	if len(found.refused)+len(found.warned) > 0 {
+	if len(found.Refused)+len(found.Allowed)+len(found.Warned) > 0 {
 		answer.UID = (&unstructured.Unstructured{Object: u.OldObj}).GetUID()
 		answer.Values = j.mayGet(ctx, request)
 	}
-	if len(found.warned) > 0 {
-		for _, cause := range answer.Status(found.warned).Details.Causes {
+	if len(found.Warned) > 0 {
+		for _, cause := range answer.Status(found.Warned).Details.Causes {
 			allowed.Warnings = append(allowed.Warnings, cause.Field+": "+cause.Message)
 		}
 	}
-	if len(found.refused) == 0 {
+	if len(found.Refused) == 0 {
+		override(allowed, answer, found.Allowed)
 		return cmp.Or(left, allowed)
 	}
-	logRefusal(request, found.refused)
-	status := answer.Status(found.refused)
+	logRefusal(request, found.Refused)
+	status := answer.Status(found.Refused)
 	return &admissionv1.AdmissionResponse{Result: &status, Warnings: allowed.Warnings}
 }
 
-// violations are those of the rules that enforce, and of the rules that warn, with the policies that have them.
-type violations struct {
-	refused, warned []refusal.Violation
-	hits            []hit
-}
-
-// check returns the violations of an update. If it returns an error, those found so far are valid.
-func (j *judge) check(ctx context.Context, r *policy.Resource, u *policy.Update) (violations, error) {
-	var all violations
-	for _, from := range r.Sources {
-		matches, err := from.Match.Matches(u, j.namespace)
-		if err != nil {
-			return all, err
-		}
-		if !matches {
-			continue
-		}
-		found, err := from.Rules.Check(ctx, u)
-		if err != nil {
-			return all, err
-		}
-		if from.Policy != "" && len(found) > 0 {
-			for i := range found {
-				found[i].Source = "policy " + from.Policy
-			}
-			all.hits = append(all.hits, hit{policy: from.Policy, warns: from.Warns, found: found})
-		}
-		if from.Warns {
-			all.warned = refusal.Merge(all.warned, found)
-		} else {
-			all.refused = refusal.Merge(all.refused, found)
-		}
+// override adds warnings, and an audit annotation, about changes that the right of the user allows.
+func override(allowed *admissionv1.AdmissionResponse, answer refusal.Answer, found []refusal.Violation) {
+	if len(found) == 0 {
+		return
 	}
-	return all, nil
+	var fields []string
+	for _, one := range found {
+		allowed.Warnings = append(allowed.Warnings, answer.Override(one))
+		fields = append(fields, one.Path.String()+" "+one.Mark.Unless)
+	}
+	// The API server puts the name of the webhook before the key.
+	allowed.AuditAnnotations = map[string]string{"override": strings.Join(fields, ", ")}
 }
 
 // update returns the write of a review. A review of the scale has Scales, so the object is read, and

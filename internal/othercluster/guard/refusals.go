@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/internal/definition/refusal"
+	"holdfast.dev/holdfast/internal/policy"
 )
 
 // refusalPause is the shortest time between two writes of refusals by a replica.
@@ -41,11 +42,11 @@ func newRefusals() *refusals {
 }
 
 // add adds the refusals of one review. A dry run has none. Violations without a policy are of the annotation of a definition.
-func (r *refusals) add(request *admissionv1.AdmissionRequest, of violations) {
-	annotated := slices.DeleteFunc(slices.Clone(of.refused), func(v refusal.Violation) bool { return strings.HasPrefix(v.Source, "policy ") })
-	hits := slices.Clone(of.hits)
+func (r *refusals) add(request *admissionv1.AdmissionRequest, of policy.Found) {
+	annotated := slices.DeleteFunc(slices.Clone(of.Refused), func(v refusal.Violation) bool { return strings.HasPrefix(v.Source, "policy ") })
+	hits := slices.Clone(of.Hits)
 	if len(annotated) > 0 {
-		hits = append(hits, hit{found: annotated})
+		hits = append(hits, policy.Hit{Found: annotated})
 	}
 	if r == nil || request.DryRun != nil && *request.DryRun {
 		return
@@ -54,14 +55,14 @@ func (r *refusals) add(request *admissionv1.AdmissionRequest, of violations) {
 	defer r.mu.Unlock()
 	for _, h := range hits {
 		one := result{
-			policy: cmp.Or(h.policy, schema.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource}.String()),
-			rule:   rulesOf(h.found), outcome: resultFail, message: "refused an update of " + objectOf(request), at: time.Now(),
+			policy: cmp.Or(h.Policy, schema.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource}.String()),
+			rule:   policy.RulesOf(h.Found), outcome: resultFail, message: "refused an update of " + objectOf(request), at: time.Now(),
 			resource: map[string]any{
 				"apiVersion": schema.GroupVersion{Group: request.Kind.Group, Version: request.Kind.Version}.String(),
 				"kind":       request.Kind.Kind, "namespace": request.Namespace, "name": request.Name,
 			},
 		}
-		if h.warns {
+		if h.Warns {
 			one.outcome, one.message = resultWarn, "warned about an update of "+objectOf(request)
 		}
 		r.merge(one, 1)

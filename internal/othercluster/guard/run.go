@@ -140,7 +140,7 @@ func run(ctx context.Context, config Config, server *connection.Connection, open
 	if err := rules.wait(ctx); err != nil {
 		return err
 	}
-	recorded := newEvents(serving, server.Typed, rules.policies.GetStore())
+	recorded := &events{policy.NewEvents(serving, server.Typed, rules.policies.GetStore(), Name)}
 	secret := newTokens(func(ctx context.Context) (string, error) {
 		found, err := liveConfiguration(ctx, server.Typed)
 		return tokenOf(found), err

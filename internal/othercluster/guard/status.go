@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -44,37 +42,12 @@ func (l *leader) writeStatus(ctx context.Context, name string, said policy.Repor
 		return err
 	}
 	obj, ok := cached.(*unstructured.Unstructured)
-	if !ok || obj.GetGeneration() != said.Generation {
+	if !ok {
 		return nil
 	}
-	ready, reason, message := "True", "InForce", "all rules are in force"
-	if len(said.Problems) > 0 {
-		ready, reason, message = "False", "Incomplete", strings.Join(said.Problems, "\n")
-	}
-	matched := make([]any, len(said.Matched))
-	for i, text := range said.Matched {
-		matched[i] = text
-	}
-	before, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
-	since := metav1.Now().UTC().Format(time.RFC3339)
-	if len(before) == 1 {
-		was, _ := before[0].(map[string]any)
-		if was["status"] == ready {
-			since, _ = was["lastTransitionTime"].(string)
-		}
-		guarded, _, _ := unstructured.NestedSlice(obj.Object, "status", "guarded")
-		if was["status"] == ready && was["message"] == message && was["observedGeneration"] == said.Generation &&
-			fmt.Sprint(guarded) == fmt.Sprint(matched) {
-			return nil
-		}
-	}
-	updated := obj.DeepCopy()
-	updated.Object["status"] = map[string]any{
-		"guarded": matched,
-		"conditions": []any{map[string]any{
-			"type": "Ready", "status": ready, "reason": reason, "message": message,
-			"lastTransitionTime": since, "observedGeneration": said.Generation,
-		}},
+	updated := policy.Reported(obj, said)
+	if updated == nil {
+		return nil
 	}
 	_, err = policies.UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: Name})
 	return err

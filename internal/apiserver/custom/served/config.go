@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/text"
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
+	"holdfast.dev/holdfast/internal/apiserver/policies"
 )
 
 // Config is what the resources of a server have in common.
@@ -25,6 +26,8 @@ type Config struct {
 	Authorizer  authorizer.UnconditionalAuthorizer
 	// Ownership checks whether an update changes fields of other owners. It is optional.
 	Ownership *fieldownership.Checker
+	// Policies has the rules of ImmutabilityPolicies. It is optional.
+	Policies *policies.Rules
 	// ImmutabilityStatus is the HTTP status of the answer to a change that a marker forbids: 400 or 422. The default is 400.
 	ImmutabilityStatus int
 	// MinWatch is the shortest time that the server keeps a watch open.

@@ -15,12 +15,14 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
 	storeerr "k8s.io/apiserver/pkg/storage/errors"
+	"k8s.io/apiserver/pkg/util/dryrun"
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
 	"holdfast.dev/holdfast/internal/apiserver/custom/write"
 	"holdfast.dev/holdfast/internal/apiserver/subresource"
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/policy"
 )
 
 // Version serves one version of a resource.
@@ -103,6 +105,10 @@ func (v *Version) openStore() error {
 		BeginUpdate:               judge.BeginUpdate,
 		AfterDelete:               v.config.Ownership.AfterDelete,
 	}
+	if v.resource.GroupResource() == policy.Policies().GroupResource() {
+		store.AfterCreate = func(obj runtime.Object, options *metav1.CreateOptions) { v.settle(obj, options.DryRun) }
+		store.AfterUpdate = func(obj runtime.Object, options *metav1.UpdateOptions) { v.settle(obj, options.DryRun) }
+	}
 	restOptions := withCodec{v.config.RESTOptions, newCodec(v.Version, v.config.Format, v.config.Trees)}
 	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: restOptions, AttrFunc: selected.attributes}); err != nil {
 		return err
@@ -117,11 +123,19 @@ func (v *Version) openStore() error {
 	return nil
 }
 
+// settle waits until the server enforces a policy that was written.
+func (v *Version) settle(obj runtime.Object, dryRun []string) {
+	if !dryrun.IsDryRun(dryRun) {
+		v.config.Policies.Settle(context.Background(), object.From(obj))
+	}
+}
+
 // judge returns what decides about the writes of the version.
 func (v *Version) judge() write.Judge {
 	return write.Judge{
-		Version: v.Version, Ownership: v.config.Ownership, ImmutabilityStatus: v.config.ImmutabilityStatus,
-		Stored: v.resource.storage().read,
+		Version: v.Version, Ownership: v.config.Ownership, Policies: v.config.Policies,
+		ImmutabilityStatus: v.config.ImmutabilityStatus,
+		Stored:             v.resource.storage().read,
 	}
 }
 

@@ -21,52 +21,50 @@ func (j Judge) checkImmutable(ctx context.Context, newObj, oldObj *object.Object
 	found := j.violations(ctx, j.Version, oldObj, newObj)
 	if len(j.Version.AlsoMarked) > 0 {
 		more, err := j.checkOtherVersions(ctx, newObj, oldObj)
-		found.merge(more)
+		found.Merge(more)
 		// If a conversion failed, but the server found violations before, the client gets the violations.
-		if err != nil && len(found.refused) == 0 {
+		if err != nil && len(found.Refused) == 0 {
 			return err
 		}
 	}
-	if len(found.refused)+len(found.allowed) == 0 {
+	if len(found.Refused) > 0 {
+		protection.Refuse(ctx, protection.ImmutableField)
+	}
+	more, err := j.checkPolicies(ctx, newObj, oldObj)
+	if err != nil && len(found.Refused) == 0 {
+		return err
+	}
+	found.Merge(more)
+	if found.IsEmpty() {
 		return nil
 	}
 	answer := refusal.Answer{
 		Kind: j.Version.Kind.GroupKind, Name: oldObj.GetName(), UID: oldObj.GetUID(),
 		Code: j.ImmutabilityStatus, Values: disclosure.Allowed(ctx),
 	}
-	if len(found.refused) == 0 {
-		update.Override(ctx, answer, found.allowed)
+	if len(found.Refused) == 0 {
+		update.Override(ctx, answer, found.Allowed)
 		return nil
 	}
-	protection.Refuse(ctx, protection.ImmutableField)
-	return &apierrors.StatusError{ErrStatus: answer.Status(found.refused)}
-}
-
-// violations are those that refuse an update, and those that the right of its user allows.
-type violations struct{ refused, allowed []refusal.Violation }
-
-func (v *violations) merge(more violations) {
-	v.refused = refusal.Merge(v.refused, more.refused)
-	v.allowed = refusal.Merge(v.allowed, more.allowed)
+	return &apierrors.StatusError{ErrStatus: answer.Status(found.Refused)}
 }
 
 // violations checks the rules of one version. Both objects are in this version.
-func (j Judge) violations(ctx context.Context, version *kind.Version, oldObj, newObj *object.Object) violations {
+func (j Judge) violations(ctx context.Context, version *kind.Version, oldObj, newObj *object.Object) refusal.Decision {
 	return j.decide(ctx, version, oldObj, version.Compiled.Policy.Check(oldObj.Object, newObj.Object))
 }
 
 // decide asks about the conditions of the rules that an update breaks, in one version.
-func (j Judge) decide(ctx context.Context, version *kind.Version, oldObj *object.Object, broken []immutability.Violation) violations {
+func (j Judge) decide(ctx context.Context, version *kind.Version, oldObj *object.Object, broken []immutability.Violation) refusal.Decision {
 	if len(broken) == 0 {
-		return violations{}
+		return refusal.Decision{}
 	}
 	source := ""
 	if version != j.Version {
 		source = "version " + version.Name
 	}
-	refused, allowed := refusal.Edge{
+	return refusal.Edge{
 		Holds: func(expression string) (bool, error) { return version.Compiled.Holds(ctx, expression, oldObj.Object) },
 		May:   func(verb string) bool { return rights.May(ctx, verb) },
 	}.Decide(refusal.Of(source, broken))
-	return violations{refused, allowed}
 }

@@ -10,17 +10,18 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/definition/refusal"
 	"holdfast.dev/holdfast/value"
 )
 
 // checkOtherVersions checks the markers of the other versions. It converts the old and the new object to each of them. If a conversion
 // fails, it returns the error together with the violations that it found before.
-func (j Judge) checkOtherVersions(ctx context.Context, newObj, oldObj *object.Object) (violations, error) {
-	var found violations
+func (j Judge) checkOtherVersions(ctx context.Context, newObj, oldObj *object.Object) (refusal.Decision, error) {
+	var found refusal.Decision
 	if j.Version.Kind.Storage() == j.Version && changesOnlyMetadata(oldObj, newObj) {
 		// The objects are equal in every version, and a finalizer can go although a conversion webhook fails.
 		for _, other := range j.Version.AlsoMarked {
-			found.merge(j.decide(ctx, other, oldObj, other.Compiled.Policy.CheckMetadata(oldObj.Object, newObj.Object)))
+			found.Merge(j.decide(ctx, other, oldObj, other.Compiled.Policy.CheckMetadata(oldObj.Object, newObj.Object)))
 		}
 		return found, nil
 	}
@@ -33,7 +34,7 @@ func (j Judge) checkOtherVersions(ctx context.Context, newObj, oldObj *object.Ob
 		if err != nil {
 			return found, err
 		}
-		found.merge(j.violations(ctx, other, was, is))
+		found.Merge(j.violations(ctx, other, was, is))
 	}
 	return found, nil
 }
@@ -54,15 +55,21 @@ func (j Judge) wholeUpdate(ctx context.Context, oldObj, newObj *object.Object) (
 	if k.CRD.Spec.ConvertsNothing() {
 		return convertUpdate(oldObj.Whole(), newObj.Whole(), k.Storage())
 	}
+	stored, err := j.storedAt(ctx, oldObj)
+	return stored, newObj, err
+}
+
+// storedAt returns the old object of an update in the storage version.
+func (j Judge) storedAt(ctx context.Context, oldObj *object.Object) (*object.Object, error) {
 	stored, err := j.Stored(ctx, oldObj.GetName())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if stored.GetResourceVersion() != oldObj.GetResourceVersion() {
-		return nil, nil, apierrors.NewConflict(k.GroupResource(), oldObj.GetName(),
+		return nil, apierrors.NewConflict(j.Version.Kind.GroupResource(), oldObj.GetName(),
 			errors.New("the object has been modified; please apply your changes to the latest version and try again"))
 	}
-	return stored, newObj, nil
+	return stored, nil
 }
 
 // convertUpdate converts both objects of an update to another version. A conversion webhook is called once for both.

@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
+	"holdfast.dev/holdfast/internal/apiserver/policies"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/skeleton"
 )
@@ -23,6 +24,8 @@ type Judge struct {
 	Version *kind.Version
 	// Ownership checks whether an update changes fields of other owners. It is optional.
 	Ownership *fieldownership.Checker
+	// Policies has the rules of ImmutabilityPolicies. It is optional.
+	Policies *policies.Rules
 	// ImmutabilityStatus is the HTTP status of the answer to a change that a marker forbids: 400 or 422. The default is 400.
 	ImmutabilityStatus int
 	// Stored reads an object in the storage version.

@@ -1,0 +1,133 @@
+package policies
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/policy"
+)
+
+// PluginName is the name of the admission plugin.
+const PluginName = "ImmutabilityPolicy"
+
+// plugin is the admission plugin: it validates policies, protects their kind and those of files, and refuses changes of labels after
+// which a policy no longer selects an object.
+type plugin struct {
+	*admission.Handler
+	rules *Rules
+}
+
+var _ admission.ValidationInterface = plugin{}
+
+// Plugin returns the admission plugin of the rules.
+func (r *Rules) Plugin() admission.Interface {
+	return plugin{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete), rules: r}
+}
+
+// Validate implements admission.ValidationInterface.
+func (p plugin) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	resource := a.GetResource().GroupResource()
+	if old, isDefinition := a.GetOldObject().(*definition.CustomResourceDefinition); isDefinition {
+		return protectDefinition(a, old)
+	}
+	if resource == policy.Policies().GroupResource() {
+		if err := p.protectFiles(a); err != nil {
+			return err
+		}
+		if a.GetSubresource() == "" && a.GetOperation() != admission.Delete {
+			return validate(a)
+		}
+		return nil
+	}
+	if a.GetOperation() != admission.Update || a.GetSubresource() == "scale" {
+		return nil
+	}
+	newMeta, err := meta.Accessor(a.GetObject())
+	if err != nil {
+		return nil //nolint:nilerr // an object without metadata has no labels
+	}
+	oldMeta, err := meta.Accessor(a.GetOldObject())
+	if err != nil {
+		return nil //nolint:nilerr // an object without metadata has no labels
+	}
+	return p.rules.CheckSelection(ctx, Relabelled{Resource: resource, Kind: a.GetKind().GroupKind(), New: newMeta, Old: oldMeta})
+}
+
+// protectDefinition refuses to delete the kind of policies, because all policies would be deleted with it, and refuses changes of its
+// spec. The server itself may write it: it updates it when it starts.
+func protectDefinition(a admission.Attributes, old *definition.CustomResourceDefinition) error {
+	if old.Name != policy.Policies().GroupResource().String() || a.GetUserInfo().GetName() == user.APIServerUser {
+		return nil
+	}
+	if updated, ok := a.GetObject().(*definition.CustomResourceDefinition); ok && definition.SameSpec(&old.Spec, &updated.Spec) {
+		return nil
+	}
+	return apierrors.NewForbidden(a.GetResource().GroupResource(), old.Name, errors.New("it is built in, and stays as it is"))
+}
+
+// protectFiles refuses writes to a policy whose name a file has, and to the annotation of such policies.
+func (p plugin) protectFiles(a admission.Attributes) error {
+	t := p.rules.current.Load()
+	if t == nil || a.GetUserInfo().GetName() == user.APIServerUser {
+		return nil
+	}
+	name, stored := nameOf(a), false
+	if old, err := meta.Accessor(a.GetOldObject()); err == nil && a.GetOldObject() != nil {
+		stored = !isFromFile(old)
+	}
+	if file := t.files[name]; file != "" && !(a.GetOperation() == admission.Delete && stored) {
+		return admission.NewForbidden(a, fmt.Errorf("the policy is in the file %s of --rules-dir: change the file", file))
+	}
+	if obj, err := meta.Accessor(a.GetObject()); err == nil && a.GetObject() != nil && isFromFile(obj) && a.GetOperation() == admission.Create {
+		return admission.NewForbidden(a, fmt.Errorf("only the server sets the annotation %s", SourceAnnotation))
+	}
+	return nil
+}
+
+// nameOf returns the name of the written object. A create has it in the object.
+func nameOf(a admission.Attributes) string {
+	if a.GetName() != "" || a.GetObject() == nil {
+		return a.GetName()
+	}
+	if obj, err := meta.Accessor(a.GetObject()); err == nil {
+		return obj.GetName()
+	}
+	return ""
+}
+
+// validate refuses a policy with a wrong rule or selector. A stored policy with one can still be labelled and deleted.
+func validate(a admission.Attributes) error {
+	written, err := decode(a.GetObject())
+	if err != nil {
+		return err
+	}
+	if old, err := decode(a.GetOldObject()); err == nil && old != nil && reflect.DeepEqual(old.Spec, written.Spec) {
+		return nil
+	}
+	if errs := written.Validate(); len(errs) > 0 {
+		return apierrors.NewInvalid(a.GetKind().GroupKind(), written.Name, errs)
+	}
+	return nil
+}
+
+// decode returns the policy of a write, nil if there is none.
+func decode(obj runtime.Object) (*policy.ImmutabilityPolicy, error) {
+	content, ok := obj.(runtime.Unstructured)
+	if !ok || reflect.ValueOf(obj).IsNil() {
+		return nil, nil
+	}
+	return policy.Decode(&unstructured.Unstructured{Object: content.UnstructuredContent()})
+}
+
+var _ metav1.Object = &unstructured.Unstructured{}

@@ -1,0 +1,91 @@
+package policies
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"holdfast.dev/holdfast/internal/apiserver/update"
+	"holdfast.dev/holdfast/internal/definition/refusal"
+	"holdfast.dev/holdfast/internal/native"
+	"holdfast.dev/holdfast/internal/policy"
+)
+
+// BuiltIn is an update of an object of a built-in kind.
+type BuiltIn struct {
+	Kind     native.Kind
+	New, Old runtime.Object
+}
+
+// CheckBuiltIn returns an error for each change that a policy forbids.
+func (r *Rules) CheckBuiltIn(ctx context.Context, b BuiltIn) field.ErrorList {
+	if r.rulesOf(b.Kind.GroupResource()) == nil {
+		return nil
+	}
+	u, err := b.update()
+	if err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
+	}
+	found, err := r.check(ctx, r.current.Load(), b.Kind.GroupResource(), u)
+	if err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
+	}
+	if found.IsEmpty() {
+		return nil
+	}
+	answer := refusal.Answer{Kind: b.Kind.GroupVersionKind().GroupKind(), Name: u.Name, Values: showsValues(ctx, b.Kind.GroupResource())}
+	if len(found.Refused) == 0 {
+		update.Override(ctx, answer, found.Allowed)
+		return nil
+	}
+	var errs field.ErrorList
+	for _, one := range found.Refused {
+		errs = append(errs, invalid(one, answer))
+	}
+	return errs
+}
+
+// JudgeBuiltIn is CheckBuiltIn for a registry that does not validate updates itself: it returns the answer.
+func (r *Rules) JudgeBuiltIn(ctx context.Context, b BuiltIn) error {
+	errs := r.CheckBuiltIn(ctx, b)
+	if len(errs) == 0 {
+		return nil
+	}
+	accessor, err := meta.Accessor(b.Old)
+	if err != nil {
+		return err
+	}
+	return apierrors.NewInvalid(b.Kind.GroupVersionKind().GroupKind(), accessor.GetName(), errs)
+}
+
+// Guards reports whether a policy may have rules for a built-in kind.
+func (r *Rules) Guards(kind native.Kind) bool { return r.rulesOf(kind.GroupResource()) != nil }
+
+// update returns the write as the rules see it.
+func (b BuiltIn) update() (*policy.Update, error) {
+	accessor, err := meta.Accessor(b.Old)
+	if err != nil {
+		return nil, err
+	}
+	u := &policy.Update{Version: b.Kind.GroupVersion.Version, Namespace: accessor.GetNamespace(), Name: accessor.GetName()}
+	if b.Kind.Name() == "Namespace" { // as in admission, a namespace is in itself
+		u.Namespace = u.Name
+	}
+	if u.OldObj, err = runtime.DefaultUnstructuredConverter.ToUnstructured(b.Old); err != nil {
+		return nil, err
+	}
+	u.NewObj, err = runtime.DefaultUnstructuredConverter.ToUnstructured(b.New)
+	return u, err
+}
+
+// invalid returns a violation as an error of validation.
+func invalid(one refusal.Violation, answer refusal.Answer) *field.Error {
+	var shown any = field.OmitValueType{}
+	if answer.Values {
+		shown = one.New
+	}
+	return field.Invalid(field.NewPath(one.Path.String()), shown, answer.Message(one))
+}
