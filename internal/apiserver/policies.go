@@ -23,7 +23,7 @@ func newRules(b start.Base) (*policies.Rules, error) {
 // enforcePolicies creates the kind of ImmutabilityPolicies, and follows the policies. The server is ready when they are in force.
 func enforcePolicies(b start.Base, served resourcesStage, rules *policies.Rules) error {
 	b.Metrics.MustRegister(rules.Collectors()...)
-	return served.hooks.OnStart("enforce-policies", func(hook genericapiserver.PostStartHookContext) error {
+	return served.hooks.OnStart(policy.EnforcedHook, func(hook genericapiserver.PostStartHookContext) error {
 		go rules.Run(hook, policies.Sources{
 			Dynamic: b.Clients.Dynamic, Definition: served.definition, DefinitionsRead: served.definitionsRead,
 		})

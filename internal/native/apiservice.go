@@ -31,7 +31,7 @@ func prepareAPIService(obj runtime.Object) {
 func Groups() map[string]bool {
 	groups := map[string]bool{
 		authenticationv1.GroupName: true, authorizationv1.GroupName: true, apiextensionsv1.GroupName: true,
-		"kudo.dev": true,
+		"kudo.dev": true, "guard.holdfast.dev": true,
 	}
 	for _, kind := range Kinds() {
 		groups[kind.GroupVersion.Group] = true

@@ -21,6 +21,10 @@ func Policies() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "guard.holdfast.dev", Version: "v1alpha1", Resource: "immutabilitypolicies"}
 }
 
+// EnforcedHook is the name of the post-start hook with which our server begins to enforce policies. Clients ask for its readiness
+// check.
+const EnforcedHook = "enforce-policies"
+
 //go:embed kind.yaml
 var kind []byte
 

@@ -70,7 +70,7 @@ func (c cluster) testGroups(t *testing.T) {
 		"apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch",
 		"certificates.k8s.io", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io", "admissionregistration.k8s.io",
 		"apiextensions.k8s.io", "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io", "discovery.k8s.io", "resource.k8s.io",
-		"flowcontrol.apiserver.k8s.io", "kudo.dev",
+		"flowcontrol.apiserver.k8s.io", "guard.holdfast.dev", "kudo.dev",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("order of the groups (-want +got):\n%s", diff)
@@ -159,7 +159,7 @@ func (c cluster) testTrust(t *testing.T) {
 
 // testReserved checks that no other server can take over kinds of this one.
 func (c cluster) testReserved(t *testing.T) {
-	for _, group := range []string{"apps", "rbac.authorization.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "kudo.dev"} {
+	for _, group := range []string{"apps", "rbac.authorization.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "kudo.dev", "guard.holdfast.dev"} {
 		service := remoteService(group, "evil", []byte("x"))
 		service.Spec.Version, service.Name = "v9", "v9."+group
 		_, err := c.services.Create(t.Context(), service, metav1.CreateOptions{})

@@ -62,7 +62,7 @@ func TestTableOfAPIs(t *testing.T) {
 		}
 	}
 	for version, resources := range found {
-		if strings.HasPrefix(version, "kudo.dev/") || version == "apiextensions.k8s.io/v1beta1" {
+		if strings.HasPrefix(version, "kudo.dev/") || strings.HasPrefix(version, "guard.holdfast.dev/") || version == "apiextensions.k8s.io/v1beta1" {
 			continue // not of Kubernetes 1.37
 		}
 		for _, resource := range resources {

@@ -19,10 +19,10 @@ func TestInitOnHoldfast(t *testing.T) {
 		t.Errorf("without cert-manager: %s, %v", stdout, err)
 	}
 	stdout, stderr, err := run(t.Context(), "", append([]string{"guard", "init", "--webhook-url", "https://127.0.0.1:9"}, at...)...)
-	if err != nil || !strings.Contains(stdout, "customresourcedefinition/immutabilitypolicies.guard.holdfast.dev created") {
+	if err != nil || !strings.Contains(stdout, "customresourcedefinition/immutabilitypolicies.guard.holdfast.dev configured") {
 		t.Errorf("init: %s, %v", stdout, err)
 	}
-	if !strings.HasPrefix(stderr, `note: this server is "holdfast serve".`) {
+	if !strings.HasPrefix(stderr, `note: this server is "holdfast serve".`) || !strings.HasSuffix(stderr, "so the guard adds nothing.\n") {
 		t.Errorf("init prints %q", stderr)
 	}
 	if stdout, stderr, err := run(t.Context(), "", append([]string{"guard", "audit"}, at...)...); err != nil {

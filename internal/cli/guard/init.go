@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
 	"holdfast.dev/holdfast/internal/othercluster/guard"
@@ -76,14 +77,27 @@ func (i *initialization) run(cmd *cobra.Command) error {
 		return err
 	}
 	if isHoldfast {
-		fmt.Fprintln(cmd.ErrOrStderr(), onHoldfast)
+		if err := sayHoldfast(cmd, access); err != nil {
+			return err
+		}
 	}
 	return guardsetup.Install(cmd.Context(), access, config, reporter(cmd))
 }
 
-// onHoldfast is what init and serve say if the server is ours.
-const onHoldfast = `note: this server is "holdfast serve". It enforces the markers and the annotation of definitions, and
-judges field ownership, without a guard. The guard only adds the rules of ImmutabilityPolicies.`
+// sayHoldfast says what a guard adds to our own server. Earlier releases do not enforce policies.
+func sayHoldfast(cmd *cobra.Command, access *rest.Config) error {
+	enforced, err := guard.EnforcesPolicies(cmd.Context(), access)
+	if err != nil {
+		return err
+	}
+	adds := "The guard only adds the rules of ImmutabilityPolicies."
+	if enforced {
+		adds = "It also enforces ImmutabilityPolicies, so the guard adds nothing."
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), `note: this server is "holdfast serve". It enforces the markers and the annotation of definitions, and
+judges field ownership, without a guard. `+adds)
+	return nil
+}
 
 // print prints the objects for --dry-run, with new keys.
 func (i *initialization) print(cmd *cobra.Command, config guardsetup.Config) error {

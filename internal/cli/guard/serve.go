@@ -98,7 +98,9 @@ func (s *service) run(cmd *cobra.Command) error {
 		return err
 	}
 	if s.config.PoliciesOnly {
-		fmt.Fprintln(cmd.ErrOrStderr(), onHoldfast)
+		if err := sayHoldfast(cmd, s.config.Client); err != nil {
+			return err
+		}
 	}
 	if s.config.Webhook, s.config.Health, err = s.addresses.Listen(); err != nil {
 		return err

@@ -110,8 +110,12 @@ func (a *audit) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.coverage(ctx, guarded); err != nil {
+	if enforced, err := enforcesPolicies(ctx, a.server); err != nil {
 		return err
+	} else if !a.policiesOnly || !enforced {
+		if err := a.coverage(ctx, guarded); err != nil {
+			return err
+		}
 	}
 	for _, r := range rules.Sorted() {
 		if err := a.resource(ctx, r); err != nil {

@@ -119,6 +119,28 @@ func IsHoldfast(config *rest.Config) (bool, error) {
 	return strings.HasSuffix(version.GitVersion, "+holdfast"), nil
 }
 
+// EnforcesPolicies reports whether an API server enforces ImmutabilityPolicies itself. Such a server has a readiness check for it.
+func EnforcesPolicies(ctx context.Context, config *rest.Config) (bool, error) {
+	server, err := connection.Open(config, connection.Options{UserAgent: Name})
+	if err != nil {
+		return false, err
+	}
+	defer server.Close()
+	return enforcesPolicies(ctx, server)
+}
+
+func enforcesPolicies(ctx context.Context, server *connection.Connection) (bool, error) {
+	var status int
+	result := server.Discovery.RESTClient().Get().AbsPath("/readyz/poststarthook/" + policy.EnforcedHook).Do(ctx).StatusCode(&status)
+	switch status {
+	case http.StatusOK, http.StatusInternalServerError: // 500 if the check has not passed yet
+		return true, nil
+	case http.StatusNotFound, http.StatusForbidden:
+		return false, nil
+	}
+	return false, result.Error()
+}
+
 // parts are the parts of a guard that Run opens.
 type parts struct {
 	keys webhook.Keys
