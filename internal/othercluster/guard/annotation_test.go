@@ -67,7 +67,7 @@ func TestAnnotations(t *testing.T) {
 		"no such field":                  {rules: []string{depth, "immutable spec.dept"}, kept: []string{depth}},
 		"no such version":                {rules: []string{depth, "v3: immutable spec.tolls"}, kept: []string{depth}},
 		"metadata":                       {rules: []string{depth, "immutable metadata"}, kept: []string{depth}},
-		"two markers":                    {rules: []string{depth, "addition-only spec.tolls", "immutable spec.tolls"}, kept: []string{depth, "immutable spec.tolls"}},
+		"two rules for a field":          {rules: []string{depth, "addition-only spec.tolls", "immutable spec.tolls"}, kept: []string{depth, "addition-only spec.tolls", "immutable spec.tolls"}, accepted: true},
 		"keys of a scalar":               {rules: []string{depth, "immutable-keys spec.tolls.*"}, kept: []string{depth}},
 		"keys of an object":              {rules: []string{depth, "addition-only spec.lights"}, kept: []string{depth}},
 		"keys of an atomic map":          {rules: []string{depth, "deletion-only spec.rate"}, kept: []string{depth}},

@@ -37,7 +37,7 @@ spec:
 	// A dry run has the same answer, and no Event.
 	_, err := f.of("default/configmaps").Patch(t.Context(), "c", types.MergePatchType, []byte(`{"data":{"a":null}}`),
 		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
-	if got := outcome(err); !strings.HasPrefix(got, prefix+`ConfigMap "c" cannot be changed this way: data.a: addition only`) {
+	if got := outcome(err); !strings.HasPrefix(got, prefix+`ConfigMap "c" cannot be changed this way: data.a: field is immutable: addition only`) {
 		t.Error(got)
 	}
 	got := f.patch(widgets, "w", `{spec: {size: big, note: b}}`)
