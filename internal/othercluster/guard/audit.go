@@ -112,7 +112,7 @@ func (a *audit) run(ctx context.Context) error {
 	}
 	if enforced, err := enforcesPolicies(ctx, a.server); err != nil {
 		return err
-	} else if !a.policiesOnly || !enforced {
+	} else if !a.config.PoliciesOnly || !enforced {
 		if err := a.coverage(ctx, guarded); err != nil {
 			return err
 		}
