@@ -78,7 +78,7 @@ func (c *Client) Storage(
 	own := clientv3.NewCtxClient(c.shared.Ctx())
 	own.KV, own.Lease, own.Maintenance, own.Watcher = c.shared.KV, c.shared.Lease, c.shared.Maintenance, watcher
 	client := &kubernetes.Client{Client: own}
-	client.Kubernetes = client
+	client.Kubernetes = fencedClient{client, own.KV}
 	transformer := config.Transformer
 	if transformer == nil {
 		transformer = identity.NewEncryptCheckTransformer()

@@ -1,0 +1,76 @@
+package etcd_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/storage"
+
+	"holdfast.dev/holdfast/internal/apiserver/etcd"
+)
+
+// Every write with a fence needs the revision that the key of the fence has. Other errors are those of a write without a fence.
+func TestFence(t *testing.T) {
+	t.Parallel()
+	member := start(t, filepath.Join(t.TempDir(), "etcd"))
+	defer member.Close()
+	client := member.Client()
+	defer client.Close()
+	store := configMaps(t, client)
+	if err := create(t.Context(), store, "fence"); err != nil {
+		t.Fatal(err)
+	}
+	fence := &corev1.ConfigMap{}
+	if err := store.Get(t.Context(), "/configmaps/fence", storage.GetOptions{}, fence); err != nil {
+		t.Fatal(err)
+	}
+	revision, err := strconv.ParseInt(fence.ResourceVersion, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const key = "/registry/configmaps/fence"
+	holds := etcd.WithFence(t.Context(), etcd.Fence{Key: key, Revision: revision})
+	broken := etcd.WithFence(t.Context(), etcd.Fence{Key: key, Revision: revision - 1})
+	label := func(current runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		object := current.(*corev1.ConfigMap)
+		object.Labels = map[string]string{"changed": object.ResourceVersion}
+		return object, nil, nil
+	}
+	isBroken := func(err error) bool {
+		var failed *etcd.FenceError
+		return errors.As(err, &failed) && failed.Current == revision
+	}
+	if err := create(broken, store, "a"); !isBroken(err) {
+		t.Errorf("create behind a broken fence: %v", err)
+	}
+	if err := create(holds, store, "a"); err != nil {
+		t.Errorf("create: %v", err)
+	}
+	if err := create(holds, store, "a"); !storage.IsExist(err) {
+		t.Errorf("a second create: %v", err)
+	}
+	if err := store.GuaranteedUpdate(broken, "/configmaps/a", &corev1.ConfigMap{}, false, nil, label, nil); !isBroken(err) {
+		t.Errorf("update behind a broken fence: %v", err)
+	}
+	// The cached object is not the stored one, so the store reads it after the first try.
+	if err := store.GuaranteedUpdate(holds, "/configmaps/a", &corev1.ConfigMap{}, false, nil, label, fence); err != nil {
+		t.Errorf("update: %v", err)
+	}
+	remove := func(fenced bool) error {
+		ctx := holds
+		if !fenced {
+			ctx = broken
+		}
+		return store.Delete(ctx, "/configmaps/a", &corev1.ConfigMap{}, nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{})
+	}
+	if err := remove(false); !isBroken(err) {
+		t.Errorf("delete behind a broken fence: %v", err)
+	}
+	if err := remove(true); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+}
