@@ -46,6 +46,7 @@ func (i installer) newCustomResources(
 		},
 		Ownership:          admission.Ownership,
 		Policies:           admission.Policies,
+		Keep:               admission.Keep.CheckObject,
 		Revision:           i.Config.Revision,
 		ImmutabilityStatus: i.Config.ImmutabilityStatus,
 		MinWatch:           minWatch,

@@ -3,6 +3,7 @@ package apiserver
 import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
+	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/connection/inprocess"
 )
 
@@ -16,3 +17,6 @@ func (s *Server) OnStart(name string, do func() error) error {
 
 // Source returns the source of the server's informers.
 func (s *Server) Source() inprocess.Source { return s.served.source }
+
+// Keep returns the plugin that refuses to delete objects.
+func (s *Server) Keep() *keep.Plugin { return s.served.keep }

@@ -8,6 +8,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
 
+	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
@@ -26,6 +27,8 @@ type resourcesStage struct {
 	hooks     *start.Hooks
 	readiness *storage.Readiness
 	stored    storedObjects
+	// keep refuses to delete objects.
+	keep *keep.Plugin
 	// source returns the objects of built-in kinds and definitions in the process.
 	source inprocess.Source
 	// storageVersion returns the storage version of a custom resource if it is served.
@@ -61,7 +64,7 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	registries, err := builtin.Open(builtin.Config{
 		Scheme: b.Scheme, Options: b.Generic.RESTOptionsGetter, Ownership: admission.Ownership, Policies: admission.Policies, Features: b.Config.Features,
 		Selection: stored.selection, TokenRequests: identity.TokenRequests,
-		EventTTL: b.Config.Limits.EventTTL, Kubelets: kubelets, Authorizer: identity.Authorizer,
+		EventTTL: b.Config.Limits.EventTTL, Kubelets: kubelets, Authorizer: identity.Authorizer, Keep: admission.Keep.CheckObject,
 	})
 	if err != nil {
 		return resourcesStage{}, err
@@ -80,7 +83,8 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	if err != nil {
 		return resourcesStage{}, err
 	}
-	registry := definitions.NewRegistry(store, customResources.Settle)
+	registry := definitions.NewRegistry(store, customResources, admission.Keep)
+	admission.Keep.SetObjects(keptObjects{builtIn: registries.Stores, readable: stored.readable, custom: customResources, router: i.Router})
 	if err := i.installKinds(registries.Kinds, i.definitionGroup(registry, status)); err != nil {
 		return resourcesStage{}, err
 	}
@@ -114,7 +118,7 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	stores := maps.Clone(registries.Stores)
 	stores[definitions.Resource] = store
 	return resourcesStage{
-		server: server, hooks: i.hooks, readiness: readiness,
+		server: server, hooks: i.hooks, readiness: readiness, keep: admission.Keep,
 		source:         newInProcess(stores, i.Router),
 		stored:         storedObjects{readable: stored.readable, custom: customResources, router: i.Router},
 		storageVersion: customResources.StorageVersion, definition: customResources.Definition, definitionsRead: read,

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
 
+	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/lifecycle/garbage"
 )
 
@@ -115,11 +116,16 @@ func (c content) removeKind(ctx context.Context, k kind, namespace string) resul
 		return result{}
 	}
 	if slices.ContainsFunc(items, func(item metav1.PartialObjectMetadata) bool { return item.DeletionTimestamp == nil }) {
-		if err := deleteAll(ctx, objects, k, items); err != nil {
-			return count(items, err)
+		refused := deleteAll(ctx, objects, k, items)
+		if refused != nil && !keep.IsRefusal(refused) {
+			return count(items, refused)
 		}
 		if items, err = listAll(ctx, objects); err != nil {
 			return result{found: true, err: err}
+		}
+		if refused != nil {
+			// The others are deleted. The condition of the namespace names those that must be kept.
+			return count(items, refused)
 		}
 	}
 	if slices.ContainsFunc(items, overdue) {
@@ -179,7 +185,7 @@ func deleteAll(ctx context.Context, objects metadata.ResourceInterface, k kind, 
 			PropagationPolicy: &background,
 			Preconditions:     metav1.NewUIDPreconditions(string(item.UID)),
 		})
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		if err != nil && !apierrors.IsNotFound(err) && (!apierrors.IsConflict(err) || keep.IsRefusal(err)) {
 			errs = append(errs, err)
 		}
 	}

@@ -46,8 +46,7 @@ func (r Refusals) Collect(out chan<- prometheus.Metric) {
 func (r Refusals) Filter(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		info, ok := genericapirequest.RequestInfoFrom(req.Context())
-		isUpdate := ok && info.IsResourceRequest && (info.Verb == "update" || info.Verb == "patch")
-		if !isUpdate || req.URL.Query().Has("dryRun") {
+		if !ok || !isProtected(info) || req.URL.Query().Has("dryRun") {
 			next.ServeHTTP(w, req)
 			return
 		}
@@ -56,6 +55,18 @@ func (r Refusals) Filter(next http.Handler) http.Handler {
 		ctx := context.WithValue(req.Context(), recordKey{}, refused)
 		next.ServeHTTP(responsewriter.WrapForHTTP1Or2(answered), req.WithContext(ctx))
 	})
+}
+
+// isProtected reports whether a protection may refuse a request: an update, a deletion or an eviction.
+func isProtected(info *genericapirequest.RequestInfo) bool {
+	if !info.IsResourceRequest {
+		return false
+	}
+	switch info.Verb {
+	case "update", "patch", "delete", "deletecollection":
+		return true
+	}
+	return info.Verb == "create" && info.Subresource == "eviction"
 }
 
 func (r Refusals) count(refused *record, code int) {

@@ -208,6 +208,30 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// TestKeptObjects deletes objects that must be kept. Refused deletions count, dry runs do not.
+func TestKeptObjects(t *testing.T) {
+	const kept = "metadata: {name: kept, labels: {all: kept}, annotations: {holdfast.dev/keep: always}}"
+	post(t, core+"configmaps", "{apiVersion: v1, kind: ConfigMap, "+kept+"}")
+	counted := map[string]float64{"holdfast_refusals_total{kept-object}": 1}
+	for _, test := range []struct {
+		name, path, options string
+		want                map[string]float64
+	}{
+		{name: "delete", path: core + "configmaps/kept", options: `{}`, want: counted},
+		{name: "a dry run", path: core + "configmaps/kept", options: `{dryRun: [All]}`, want: map[string]float64{}},
+		{name: "a collection", path: core + "configmaps", options: `{}`, want: counted},
+	} {
+		before := read(t)
+		err := shared.Delete().AbsPath(test.path).Param("labelSelector", "all=kept").Body(toJSON(t, test.options)).Do(t.Context()).Error()
+		if !apierrors.IsConflict(err) {
+			t.Errorf("%s: %v, want 409", test.name, err)
+		}
+		if diff := cmp.Diff(test.want, changed(before, read(t))); diff != "" {
+			t.Errorf("%s: changed metrics (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
 // TestDefinitions counts the definitions that are compiled. A definition is compiled for its first request, and its
 // validation for its first write. The three kinds of operator packages are in use.
 func TestDefinitions(t *testing.T) {

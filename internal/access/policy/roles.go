@@ -124,7 +124,9 @@ func namespaceRoles() []*rbacv1.ClusterRole {
 		aggregating("view", "edit"),
 		aggregatedTo("admin",
 			on(authorization, "localsubjectaccessreviews").may("create"),
-			on(rbac, "roles", "rolebindings").may(readWrite...)),
+			on(rbac, "roles", "rolebindings").may(readWrite...),
+			// To change or remove the annotation holdfast.dev/keep of an object.
+			on("*", "*").may("unlock")),
 		aggregatedTo("edit",
 			on(core, "pods/attach", "pods/proxy", "pods/exec", "pods/portforward", "secrets", "services/proxy").may(read...),
 			on(core, "serviceaccounts").may("impersonate"),

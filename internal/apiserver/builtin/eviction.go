@@ -21,7 +21,9 @@ import (
 	"k8s.io/apiserver/pkg/util/dryrun"
 	"k8s.io/client-go/util/retry"
 
+	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/apiserver/subresource"
+	"holdfast.dev/holdfast/internal/protection"
 )
 
 // evictionREST serves pods/eviction. It deletes a pod if the PodDisruptionBudget of the pod
@@ -30,6 +32,8 @@ type evictionREST struct {
 	pods    *genericregistry.Store
 	status  *subresource.Status
 	budgets budgets
+	// keep returns an error if a pod must not be deleted.
+	keep func(ctx context.Context, resource schema.GroupVersionResource, obj runtime.Object) error
 }
 
 var (
@@ -75,6 +79,9 @@ func (r *evictionREST) Create(
 	if err == nil && pod != nil {
 		err = r.deleteGuarded(ctx, pod, eviction.DeleteOptions)
 	}
+	if keep.IsRefusal(err) && !dryrun.IsDryRun(eviction.DeleteOptions.DryRun) {
+		protection.Refuse(ctx, protection.KeptObject)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +121,7 @@ func checkEviction(name string, obj runtime.Object, options *metav1.CreateOption
 // deleted. If the pod is running, it returns the pod and does not delete it.
 func (r *evictionREST) deleteUnguarded(ctx context.Context, name string, options *metav1.DeleteOptions) (*corev1.Pod, error) {
 	pinned := wantedVersion(options) != ""
-	mayRetry := func(err error) bool { return !pinned && apierrors.IsConflict(err) }
+	mayRetry := func(err error) bool { return !pinned && apierrors.IsConflict(err) && !keep.IsRefusal(err) }
 	var guarded *corev1.Pod
 	err := retry.OnError(evictionRetry, mayRetry, func() error {
 		obj, err := r.pods.Get(ctx, name, &metav1.GetOptions{})
@@ -124,6 +131,10 @@ func (r *evictionREST) deleteUnguarded(ctx context.Context, name string, options
 		pod, ok := obj.(*corev1.Pod)
 		if !ok {
 			return apierrors.NewInternalError(fmt.Errorf("unexpected object %T", obj))
+		}
+		// The condition of a pod that must be kept does not say that it is evicted, and no budget is charged for it.
+		if err := r.checkKept(ctx, pod); err != nil {
+			return err
 		}
 		ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil
 		if !ended && pod.Status.Phase != corev1.PodPending {
@@ -149,7 +160,7 @@ func (r *evictionREST) deleteGuarded(ctx context.Context, pod *corev1.Pod, optio
 		return r.delete(ctx, pod.Name, options)
 	}
 	err = r.delete(ctx, pod.Name, pinnedTo(pod, options))
-	if apierrors.IsConflict(err) && wantedVersion(options) == "" {
+	if apierrors.IsConflict(err) && !keep.IsRefusal(err) && wantedVersion(options) == "" {
 		// The pod changed and may be ready now. The client tries again.
 		return tooManyEvictions(found.name)
 	}
@@ -167,8 +178,13 @@ func (r *evictionREST) delete(ctx context.Context, name string, options *metav1.
 			options = pinnedTo(marked, options)
 		}
 	}
-	_, _, err := r.pods.Delete(ctx, name, rest.ValidateAllObjectFunc, options)
+	_, _, err := r.pods.Delete(ctx, name, r.checkKept, options)
 	return err
+}
+
+// checkKept returns a refusal if a pod must be kept.
+func (r *evictionREST) checkKept(ctx context.Context, pod runtime.Object) error {
+	return r.keep(ctx, corev1.SchemeGroupVersion.WithResource("pods"), pod)
 }
 
 // mark sets the condition of a pod that is to be evicted.

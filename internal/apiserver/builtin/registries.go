@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"context"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,6 +39,8 @@ type Config struct {
 	Kubelets *kubelet.Kubelets
 	// Authorizer checks that users may use exec, attach and portforward.
 	Authorizer authorizer.Authorizer
+	// Keep returns an error if an object of a resource must be kept. Evictions call it: they delete pods without admission.
+	Keep func(ctx context.Context, resource schema.GroupVersionResource, obj runtime.Object) error
 	// TokenRequests serves serviceaccounts/token.
 	TokenRequests rest.Storage
 }
@@ -106,7 +109,7 @@ func (c Config) resources(base *kindREST, s strategy, stores map[schema.GroupRes
 		out["pods/resize"] = newPodPart(base.Store, s, podResources())
 		out["pods/ephemeralcontainers"] = newPodPart(base.Store, s, ephemeralContainers())
 		out["pods/eviction"] = &evictionREST{
-			pods: base.Store, status: newStatus(base.Store, statusStrategy{s}), budgets: budgets{stores},
+			pods: base.Store, status: newStatus(base.Store, statusStrategy{s}), budgets: budgets{stores}, keep: c.Keep,
 		}
 	case "nodes":
 		out["nodes/proxy"] = c.Kubelets.NodeProxy()

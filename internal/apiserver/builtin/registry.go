@@ -1,9 +1,12 @@
 package builtin
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -14,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/client-go/tools/cache"
 
+	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/native"
 )
 
@@ -35,6 +39,15 @@ func (r *kindREST) ShortNames() []string { return r.kind.ShortNames }
 
 // Categories implements rest.CategoriesProvider.
 func (r *kindREST) Categories() []string { return r.kind.Categories }
+
+// DeleteCollection implements rest.CollectionDeleter. It leaves out the objects that must be kept.
+func (r *kindREST) DeleteCollection(
+	ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions, which *internalversion.ListOptions,
+) (runtime.Object, error) {
+	collection := keep.NewCollection(r.kind.GroupResource())
+	found, err := r.Store.DeleteCollection(ctx, collection.Skip(validate), options, which)
+	return collection.Result(found, err)
+}
 
 // newKindREST opens the registry of a kind.
 func newKindREST(s strategy, options generic.RESTOptionsGetter) (*kindREST, error) {

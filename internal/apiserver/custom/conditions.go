@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
+	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/reconcile"
 )
@@ -25,6 +26,8 @@ func (c *controller) reconcile(ctx context.Context, name string) (reconcile.Resu
 	if observed == nil {
 		return reconcile.Result{}, nil
 	}
+	// When the kind opens by itself, the condition goes.
+	result := reconcile.Result{After: c.closings.remaining(observed)}
 	update := c.updateStatus
 	if observed.DeletionTimestamp != nil {
 		update = c.finalize
@@ -34,7 +37,7 @@ func (c *controller) reconcile(ctx context.Context, name string) (reconcile.Resu
 		// The definition is deleted in storage, and the informer does not know it yet.
 		err = reconcile.ErrNotYet
 	}
-	return reconcile.Result{}, err
+	return result, err
 }
 
 func logRetry(_ context.Context, name string, err error) {
@@ -81,6 +84,9 @@ func (c *controller) computeStatus(crd *definition.CustomResourceDefinition) {
 		definition.SetCondition(crd, condition, now)
 	}
 	c.structural.set(crd, now)
+	if c.closings.remaining(crd) == 0 {
+		definition.RemoveCondition(crd, definitions.Closed) // the server that closed the kind has ended
+	}
 	if condition, ok := definition.APIApproval(crd); ok {
 		definition.SetCondition(crd, condition, now)
 	} else {

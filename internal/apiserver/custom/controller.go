@@ -46,6 +46,8 @@ type controller struct {
 	// structural has the conditions NonStructuralSchema.
 	structural *verdicts
 
+	closings closings
+
 	// serving is held while the set of served resources changes.
 	serving sync.Mutex
 
@@ -113,6 +115,8 @@ func (c *controller) onUpdate(oldObj, obj any) {
 		return
 	}
 	old, _ := oldObj.(*definition.CustomResourceDefinition)
+	// Before a server can find the definition observed, the closing of its kind is in force.
+	c.closings.observe(crd)
 	c.serve(old, crd)
 	c.loop.Add(crd.Name)
 }
@@ -178,6 +182,7 @@ func (c *controller) onDelete(obj any) {
 	c.serving.Lock()
 	c.server.drop(crd)
 	c.setObserved(crd.Name, nil)
+	c.closings.forget(crd.Name)
 	c.structural.forget(crd.Name)
 	c.publish(crd.Spec.Group, nil)
 	c.serving.Unlock()

@@ -2,6 +2,7 @@ package custom
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -10,11 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 
+	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
+	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/reconcile"
 )
@@ -27,7 +32,16 @@ func (c *controller) finalize(ctx context.Context, observed *definition.CustomRe
 	if !slices.Contains(observed.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
 		return nil
 	}
-	left, err := c.deleteObjects(ctx, observed)
+	// The name may belong to another definition by now, with objects of its own: another server can have deleted this one.
+	fencedCtx, err := fenced(ctx, observed)
+	if err != nil {
+		return err
+	}
+	left, kept, err := c.deleteObjects(fencedCtx, observed)
+	var changed *etcd.FenceError
+	if errors.As(err, &changed) {
+		return reconcile.ErrNotYet
+	}
 	if err != nil {
 		return err
 	}
@@ -36,6 +50,9 @@ func (c *controller) finalize(ctx context.Context, observed *definition.CustomRe
 	if left > 0 {
 		condition.Status, condition.Reason = apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress"
 		condition.Message = fmt.Sprintf("CustomResource deletion is in progress: %d left", left)
+		if kept != nil {
+			condition.Message += ": " + kept.Error()
+		}
 	} else {
 		condition.Status, condition.Reason = apiextensionsv1.ConditionFalse, "InstanceDeletionCompleted"
 		condition.Message = "removed all instances"
@@ -54,28 +71,29 @@ func (c *controller) finalize(ctx context.Context, observed *definition.CustomRe
 	return nil
 }
 
-// deleteObjects deletes the objects of a definition and returns how many are left.
-func (c *controller) deleteObjects(ctx context.Context, crd *definition.CustomResourceDefinition) (int, error) {
+// deleteObjects deletes the objects of a definition and returns how many are left. An object that became kept after the deletion of the
+// definition began stays; kept is the refusal of the first one.
+func (c *controller) deleteObjects(ctx context.Context, crd *definition.CustomResourceDefinition) (left int, kept, err error) {
 	r := c.server.acquire(kind.ResourceOf(crd))
 	if r == nil {
 		// The definition was never served, so it has no objects.
-		return 0, nil
+		return 0, nil, nil
 	}
 	defer r.Release()
 	store, err := r.Store()
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	ctx = genericapirequest.WithNamespace(ctx, metav1.NamespaceAll)
 	list, err := store.List(ctx, &internalversion.ListOptions{})
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	objects, err := meta.ExtractList(list)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	left := 0
+	validate := c.server.keep(kind.ResourceOf(crd).WithVersion(r.Storage().Name))
 	for _, obj := range objects {
 		u, ok := obj.(*object.Object)
 		if !ok {
@@ -86,13 +104,26 @@ func (c *controller) deleteObjects(ctx context.Context, crd *definition.CustomRe
 			continue
 		}
 		inNamespace := genericapirequest.WithNamespace(ctx, u.GetNamespace())
-		_, deleted, err := store.Delete(inNamespace, u.GetName(), rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
-			return 0, err
-		}
-		if err == nil && !deleted {
+		_, deleted, err := store.Delete(inNamespace, u.GetName(), validate, &metav1.DeleteOptions{})
+		switch {
+		case keep.IsRefusal(err):
+			left++
+			if kept == nil {
+				kept = err
+			}
+		case err != nil && !apierrors.IsNotFound(err):
+			return 0, nil, err
+		case err == nil && !deleted:
 			left++
 		}
 	}
-	return left, nil
+	return left, kept, nil
+}
+
+// keep returns the validation of deletions that no client sent.
+func (s *Server) keep(resource schema.GroupVersionResource) rest.ValidateObjectFunc {
+	if s.config.Keep == nil {
+		return rest.ValidateAllObjectFunc
+	}
+	return func(ctx context.Context, obj runtime.Object) error { return s.config.Keep(ctx, resource, obj) }
 }

@@ -67,6 +67,8 @@ type Config struct {
 	ImmutabilityStatus int
 	// Policies has the rules of ImmutabilityPolicies. It is optional.
 	Policies *policies.Rules
+	// Keep returns an error if an object must not be deleted, although its definition is being deleted. It is optional.
+	Keep func(ctx context.Context, resource schema.GroupVersionResource, obj runtime.Object) error
 	// Revision identifies the source of the program, see apiserver.Config. It is optional.
 	Revision string
 	// MinWatch is the shortest time that the server keeps a watch open.
@@ -116,6 +118,7 @@ func New(config Config) (*Server, error) {
 		ImmutabilityStatus: config.ImmutabilityStatus, MinWatch: config.MinWatch, MaxBody: config.MaxBody,
 		Format: format, Answers: answer.NewShared(format, scheme), Trees: kept.New(), Scheme: scheme, Codecs: s.codecs,
 	}
+	s.resource.BeginCreation, s.resource.AwaitChange = s.creation, s.awaitChange
 	s.discovery = newDiscoveryHandler(config.Groups, config.Aggregated, s.codecs, s.notFound)
 	s.openapi = &documents.Documents{}
 	s.controller = newController(s)

@@ -3,7 +3,7 @@
 // stores definitions and serves them to clients.
 //
 //	store, status, err := definitions.Open(scheme, options, ownership)
-//	registry := definitions.NewRegistry(store, settle)
+//	registry := definitions.NewRegistry(store, content, keep)
 //
 // [Codecs] and [Filter] decode the requests of clients. This differs from other kinds:
 // schemas may have keywords that Kubernetes does not know, and the Go types have no

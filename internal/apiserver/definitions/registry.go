@@ -19,10 +19,12 @@ import (
 	"k8s.io/apiserver/pkg/util/dryrun"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/apiserver/subresource"
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/protection"
 )
 
 // Resource is the resource of CustomResourceDefinitions.
@@ -39,12 +41,25 @@ var Versions = []schema.GroupVersion{
 // client.
 type Registry struct {
 	*genericregistry.Store
-	settle Settle
+	content Content
+	keep    Keep
 }
 
-// Settle waits until this server serves custom resources by a definition that was
-// just written.
-type Settle func(ctx context.Context, written *definition.CustomResourceDefinition)
+// Content serves the objects of definitions.
+type Content interface {
+	// Settle waits until this server serves custom resources by a definition that was just written.
+	Settle(ctx context.Context, written *definition.CustomResourceDefinition)
+	// IsClosed reports whether the condition Closed of a definition is in force.
+	IsClosed(crd *definition.CustomResourceDefinition) bool
+}
+
+// Keep refuses to delete definitions.
+type Keep interface {
+	// CheckDefinition judges a definition without its objects.
+	CheckDefinition(ctx context.Context, crd runtime.Object) error
+	// CheckContent judges the objects of a definition. The resource has the storage version.
+	CheckContent(ctx context.Context, crd runtime.Object, resource schema.GroupVersionResource) error
+}
 
 var (
 	_ rest.StandardStorage    = &Registry{}
@@ -77,8 +92,8 @@ func Open(
 }
 
 // NewRegistry returns the registry of definitions on their store.
-func NewRegistry(store *genericregistry.Store, settle Settle) *Registry {
-	return &Registry{Store: store, settle: settle}
+func NewRegistry(store *genericregistry.Store, content Content, keep Keep) *Registry {
+	return &Registry{Store: store, content: content, keep: keep}
 }
 
 // ShortNames implements rest.ShortNamesProvider.
@@ -118,7 +133,8 @@ func (r *Registry) Update(
 
 // Delete implements rest.GracefulDeleter. The first request marks the definition as
 // terminating. A controller then deletes its objects; the definition is removed when
-// the last of them is removed.
+// the last of them is removed. While the server reads the objects that may keep the definition, no server creates
+// further ones.
 func (r *Registry) Delete(
 	ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 ) (runtime.Object, bool, error) {
@@ -136,18 +152,63 @@ func (r *Registry) Delete(
 	if crd.DeletionTimestamp != nil {
 		return r.Store.Delete(ctx, name, validate, options)
 	}
-	marked, err := r.mark(ctx, name, validate, options)
+	dryRun := dryrun.IsDryRun(options.DryRun)
+	marked, err := r.terminate(ctx, crd, validate, options)
+	if keep.IsRefusal(err) && !dryRun {
+		protection.Refuse(ctx, protection.KeptObject)
+	}
 	if err != nil {
 		return nil, false, storage.Error(err, Resource, name)
 	}
-	if !dryrun.IsDryRun(options.DryRun) {
+	if !dryRun {
 		r.settled(ctx, marked)
 	}
 	return marked, false, nil
 }
 
+// terminate marks a definition as terminating, unless it must be kept.
+func (r *Registry) terminate(
+	ctx context.Context, crd *definition.CustomResourceDefinition, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
+) (_ runtime.Object, err error) {
+	if err := r.keep.CheckDefinition(ctx, crd); err != nil {
+		return nil, err
+	}
+	var m mark
+	if options.Preconditions != nil {
+		m.conditions.UID, m.conditions.ResourceVersion = options.Preconditions.UID, options.Preconditions.ResourceVersion
+	}
+	m.dryRun = dryrun.IsDryRun(options.DryRun)
+	if !m.dryRun {
+		if m.closing, err = r.close(ctx, crd.Name, &m.conditions); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if err != nil {
+				r.open(ctx, crd.Name, m.closing)
+			}
+		}()
+		if m.conditions.ResourceVersion != nil {
+			m.conditions.ResourceVersion = &m.closing.version
+		}
+	}
+	resource := schema.GroupVersionResource{Group: crd.Spec.Group, Version: storageVersion(crd), Resource: crd.Spec.Names.Plural}
+	if err := r.keep.CheckContent(ctx, crd, resource); err != nil {
+		return nil, err
+	}
+	return r.mark(ctx, crd.Name, validate, m)
+}
+
+func storageVersion(crd *definition.CustomResourceDefinition) string {
+	for i := range crd.Spec.Versions {
+		if crd.Spec.Versions[i].Storage {
+			return crd.Spec.Versions[i].Name
+		}
+	}
+	return ""
+}
+
 // DeleteCollection implements rest.CollectionDeleter. It deletes every definition as
-// Delete does, with its objects.
+// Delete does, with its objects, and leaves out those that must be kept.
 func (r *Registry) DeleteCollection(
 	ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions, which *internalversion.ListOptions,
 ) (runtime.Object, error) {
@@ -159,26 +220,35 @@ func (r *Registry) DeleteCollection(
 	if !ok {
 		return nil, fmt.Errorf("unexpected list %T", found)
 	}
+	collection := keep.NewCollection(Resource)
 	for i := range list.Items {
-		if _, _, err := r.Delete(ctx, list.Items[i].Name, validate, options.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
+		_, _, err := r.Delete(ctx, list.Items[i].Name, validate, options.DeepCopy())
+		switch {
+		case keep.IsRefusal(err):
+			collection.Leave(&list.Items[i], err)
+		case err != nil && !apierrors.IsNotFound(err):
 			return nil, err
 		}
 	}
-	return found, nil
+	return collection.Result(found, nil)
+}
+
+// mark says how a definition is marked as terminating.
+type mark struct {
+	conditions apistorage.Preconditions
+	dryRun     bool
+	// closing is nil in a dry run.
+	closing *closing
 }
 
 // mark sets the deletion timestamp, the finalizer and the condition of a definition
 // that is terminating.
 func (r *Registry) mark(
-	ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
+	ctx context.Context, name string, validate rest.ValidateObjectFunc, m mark,
 ) (runtime.Object, error) {
 	key, err := r.KeyFunc(ctx, name)
 	if err != nil {
 		return nil, err
-	}
-	var conditions apistorage.Preconditions
-	if options.Preconditions != nil {
-		conditions.UID, conditions.ResourceVersion = options.Preconditions.UID, options.Preconditions.ResourceVersion
 	}
 	out := r.NewFunc()
 	terminate := storage.Update(func(current runtime.Object) (runtime.Object, error) {
@@ -190,6 +260,9 @@ func (r *Registry) mark(
 			if err := validate(ctx, crd); err != nil {
 				return nil, err
 			}
+		}
+		if err := m.closing.end(crd); err != nil {
+			return nil, err
 		}
 		now := metav1.Now()
 		if crd.DeletionTimestamp == nil {
@@ -205,12 +278,12 @@ func (r *Registry) mark(
 		}, now)
 		return crd, nil
 	})
-	err = r.Storage.GuaranteedUpdate(ctx, key, out, false, &conditions, terminate, dryrun.IsDryRun(options.DryRun), nil)
+	err = r.Storage.GuaranteedUpdate(ctx, key, out, false, &m.conditions, terminate, m.dryRun, nil)
 	return out, err
 }
 
 func (r *Registry) settled(ctx context.Context, obj runtime.Object) {
 	if crd, ok := obj.(*definition.CustomResourceDefinition); ok {
-		r.settle(ctx, crd)
+		r.content.Settle(ctx, crd)
 	}
 }

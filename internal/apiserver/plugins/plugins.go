@@ -17,6 +17,7 @@ import (
 	"holdfast.dev/holdfast/internal/admission/defaultclass"
 	"holdfast.dev/holdfast/internal/admission/escalation"
 	"holdfast.dev/holdfast/internal/admission/instance"
+	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/admission/limit"
 	"holdfast.dev/holdfast/internal/admission/noderestriction"
 	"holdfast.dev/holdfast/internal/admission/podsecurity"
@@ -68,6 +69,8 @@ var pluginOrder = []string{
 	"PodResizeValidator",
 	roleEscalation,
 	credentialRevocation,
+	// A deletion that is refused because an object must be kept is no matter for webhooks, and no package records it.
+	keep.Name,
 
 	// The policies and webhooks of users.
 	mutatingpolicy.PluginName,
@@ -85,18 +88,19 @@ var pluginOrder = []string{
 
 // fixedPlugins are the plugins that no flag turns off. Kubernetes records the requester of a
 // certificate and refuses role escalation in its registries, where no flag applies either.
-// The others protect the list of revoked credentials, and enforce the rules of operator packages and of policies.
-var fixedPlugins = []string{certificateRequester, roleEscalation, credentialRevocation, instance.Name, policies.PluginName}
+// The others protect the list of revoked credentials, keep objects, and enforce the rules of operator packages and of policies.
+var fixedPlugins = []string{certificateRequester, roleEscalation, credentialRevocation, keep.Name, instance.Name, policies.PluginName}
 
 // constructors are functions that create plugins, by the name of the plugin.
 type constructors map[string]func() admission.Interface
 
 // newPlugins returns the plugins that k8s.io/apiserver does not have, by name. A plugin
 // that is turned off is never created, so its informers do not run.
-func newPlugins(b start.Base, identity identity.Stage, rules *policies.Rules) map[string]admission.Factory {
+func newPlugins(b start.Base, identity identity.Stage, rules *policies.Rules, kept *keep.Plugin) map[string]admission.Factory {
 	core, client := b.Clients.Informers.Core().V1(), b.Clients.Typed
 	factories := map[string]admission.Factory{
 		"PodSecurity": func(io.Reader) (admission.Interface, error) { return podsecurity.NewAdmission(core, client) },
+		keep.Name:     func(io.Reader) (admission.Interface, error) { return kept, nil },
 	}
 	if rules != nil {
 		factories[policies.PluginName] = func(io.Reader) (admission.Interface, error) { return rules.Plugin(), nil }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/server/options"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
+	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/policies"
@@ -27,6 +28,8 @@ type Stage struct {
 	Policies *policies.Rules
 	// Documents has the schemas that admission policies are checked with.
 	Documents *Documents
+	// Keep refuses to delete objects that must be kept.
+	Keep *keep.Plugin
 	// commands are the recorded commands, nil if the check is off.
 	commands *commands
 }
@@ -35,7 +38,8 @@ type Stage struct {
 // ownership around it.
 func Apply(b start.Base, identity identity.Stage, rules *policies.Rules) (Stage, error) {
 	documents := newDocuments(b.Clients.Discovery.RESTClient())
-	if err := applyPlugins(b, identity, rules, documents); err != nil {
+	kept := keep.New(b.Generic.Authorization.Authorizer)
+	if err := applyPlugins(b, documents, newPlugins(b, identity, rules, kept)); err != nil {
 		return Stage{}, err
 	}
 	b.Generic.AdmissionControl = nestingAdmission{b.Generic.AdmissionControl}
@@ -46,7 +50,7 @@ func Apply(b start.Base, identity identity.Stage, rules *policies.Rules) (Stage,
 	if err != nil {
 		return Stage{}, err
 	}
-	return Stage{Ownership: checker, Policies: rules, Documents: documents, commands: commands}, nil
+	return Stage{Ownership: checker, Policies: rules, Documents: documents, Keep: kept, commands: commands}, nil
 }
 
 // applyRights lets the steps of a write ask for the rights of its user. It is outside of the check of field ownership, whose
@@ -67,13 +71,13 @@ func applyPolicies(b start.Base, rules *policies.Rules) {
 }
 
 // applyPlugins fills in the chain of admission plugins: those of upstream's library and
-// those of newPlugins.
-func applyPlugins(b start.Base, identity identity.Stage, rules *policies.Rules, documents *Documents) error {
+// own.
+func applyPlugins(b start.Base, documents *Documents, own map[string]admission.Factory) error {
 	config, clients := b.Generic, b.Clients
 	chain := options.NewAdmissionOptions()
 	chain.Decorators = append(admission.Decorators{withIdleWebhooks(clients)}, chain.Decorators...)
 	registered := chain.RecommendedPluginOrder
-	for name, create := range newPlugins(b, identity, rules) {
+	for name, create := range own {
 		chain.Plugins.Register(name, create)
 		registered = append(registered, name)
 	}

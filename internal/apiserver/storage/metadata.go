@@ -14,13 +14,14 @@ import (
 	"k8s.io/apiserver/pkg/storage/value"
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 
+	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/native"
 )
 
 // Metadata is the metadata of the objects of a resource at one revision of the store. An object
-// has its name, namespace, UID, resourceVersion, finalizers, owner references and the time of its
-// deletion.
+// has its name, namespace, UID, resourceVersion, finalizers, owner references, the time of its
+// deletion, and the annotation of package keep.
 type Metadata struct {
 	Items    []metav1.PartialObjectMetadata
 	Revision int64
@@ -98,6 +99,7 @@ func (r Readable) WatchMetadata(ctx context.Context, group string, begun func(),
 // half of most objects and are skipped.
 type storedMetadata struct {
 	Metadata struct {
+		Annotations       keepAnnotation          `json:"annotations"`
 		Name              string                  `json:"name"`
 		Namespace         string                  `json:"namespace"`
 		UID               types.UID               `json:"uid"`
@@ -105,6 +107,18 @@ type storedMetadata struct {
 		Finalizers        []string                `json:"finalizers"`
 		OwnerReferences   []metav1.OwnerReference `json:"ownerReferences"`
 	} `json:"metadata"`
+}
+
+// keepAnnotation is the annotation that keeps an object from being deleted. The others may be large, and the callers do not need them.
+type keepAnnotation struct {
+	Value *string `json:"holdfast.dev/keep"`
+}
+
+func (a keepAnnotation) annotations() map[string]string {
+	if a.Value == nil {
+		return nil
+	}
+	return map[string]string{keep.Annotation: *a.Value}
 }
 
 func (r Readable) metadata(ctx context.Context, resource schema.GroupResource, pair etcd.Pair) (metav1.PartialObjectMetadata, error) {
@@ -125,6 +139,7 @@ func (r Readable) metadata(ctx context.Context, resource schema.GroupResource, p
 	return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: strconv.FormatInt(pair.Revision, 10),
 		DeletionTimestamp: m.DeletionTimestamp, Finalizers: m.Finalizers, OwnerReferences: m.OwnerReferences,
+		Annotations: m.Annotations.annotations(),
 	}}, nil
 }
 

@@ -31,6 +31,11 @@ func customPrefix(resource schema.GroupResource) string {
 	return resource.Group + "/" + resource.Resource
 }
 
+// KeyOf returns the key of a cluster-scoped object that is stored as JSON.
+func KeyOf(resource schema.GroupResource, name string) string {
+	return KeyPrefix + "/" + customPrefix(resource) + "/" + name
+}
+
 // Options gives each registry its storage. Its fields must not change after the first use.
 type Options struct {
 	Client *etcd.Client

@@ -1,6 +1,7 @@
 package served
 
 import (
+	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,6 +35,10 @@ type Config struct {
 	MinWatch time.Duration
 	// MaxBody bounds the body of a request. Zero means no limit.
 	MaxBody int64
+
+	// BeginCreation and AwaitChange are those of write.Creation, for the name of a definition.
+	BeginCreation func(ctx context.Context, definition string) (context.Context, error)
+	AwaitChange   func(ctx context.Context, definition string, err error) bool
 
 	// Format decodes and encodes all custom resources, Answers encodes answers, and Trees keeps decoded objects.
 	Format  text.Format

@@ -116,7 +116,7 @@ func (v *Version) objectHandler(verb string, read *handlers.RequestScope) http.H
 	case "delete":
 		return handlers.DeleteResource(v.store, true, scope, write.NewAdmission(config.Admission))
 	case "deletecollection":
-		return handlers.DeleteCollection(v.store, true, scope, write.NewAdmission(config.Admission))
+		return handlers.DeleteCollection(collections{v.store}, true, scope, write.NewAdmission(config.Admission))
 	}
 	return nil
 }

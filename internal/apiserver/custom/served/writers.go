@@ -1,6 +1,7 @@
 package served
 
 import (
+	"context"
 	"fmt"
 	"sync"
 
@@ -54,8 +55,21 @@ func newEndpoint(v *Version, storage rest.Patcher, scope *handlers.RequestScope)
 	return &write.Endpoint{
 		Judge: v.judge(), Storage: storage, Scope: scope, Format: v.config.Format, Fields: recorder,
 		Patches: mergepatch.New(v.Version, v.config.Format), Admission: write.NewAdmission(v.config.Admission),
-		IsTerminating: v.resource.Terminating.Load,
+		IsTerminating: v.resource.Terminating.Load, Creation: creation{v},
 	}, nil
+}
+
+// creation implements write.Creation with the functions of the server.
+type creation struct{ *Version }
+
+// Begin implements write.Creation.
+func (c creation) Begin(ctx context.Context) (context.Context, error) {
+	return c.config.BeginCreation(ctx, c.resource.CRD.Name)
+}
+
+// AwaitChange implements write.Creation.
+func (c creation) AwaitChange(ctx context.Context, err error) bool {
+	return c.config.AwaitChange(ctx, c.resource.CRD.Name, err)
 }
 
 // managedScale returns the scope of the scale with a field manager. A Scale is not a custom resource, so that the handlers of the library

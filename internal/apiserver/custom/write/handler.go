@@ -42,6 +42,7 @@ type Endpoint struct {
 	Admission admission.Interface
 	// IsTerminating reports that the definition is being deleted. The server then creates no objects.
 	IsTerminating func() bool
+	Creation      Creation
 }
 
 // Serve answers a write. The verb is create, update or patch.
@@ -96,6 +97,9 @@ func (r *request) newObject(ctx context.Context, old *object.Object) (*object.Ob
 	}
 	if old == nil && r.IsTerminating() {
 		return nil, r.refuseCreate()
+	}
+	if old == nil && r.closed != nil {
+		return nil, r.closed
 	}
 	// Plugins and webhooks get an object that conforms and has the right types.
 	if err := r.checkTypes(obj, old); err != nil {

@@ -64,6 +64,8 @@ type request struct {
 	ready *object.Object
 	// withoutManagers is set if the object is too large to be stored with its managed fields.
 	withoutManagers bool
+	// closed is the reason that no object can be created.
+	closed error
 	// created reports whether the write created the object.
 	created bool
 }
@@ -185,8 +187,11 @@ func (r *request) checkTarget(obj *object.Object) error {
 	return nil
 }
 
-func (r *request) refuseCreate() error {
-	err := apierrors.NewMethodNotSupported(r.Scope.Resource.GroupResource(), "create")
+func (r *request) refuseCreate() error { return Terminating(r.Scope.Resource.GroupResource()) }
+
+// Terminating returns the error of a create while the definition of the resource is being deleted.
+func Terminating(resource schema.GroupResource) error {
+	err := apierrors.NewMethodNotSupported(resource, "create")
 	err.ErrStatus.Message = "create not allowed while custom resource definition is terminating"
 	return err
 }

@@ -20,9 +20,15 @@ func (r *request) store(ctx context.Context) (runtime.Object, error) {
 	if r.verb == "create" {
 		return r.create(ctx)
 	}
-	result, created, err := r.Storage.Update(ctx, r.name, r, r.authorizingCreate(), r.validatingUpdate(), r.patchType == apply, r.options)
-	r.created = created
-	return result, err
+	update := func(ctx context.Context) (runtime.Object, error) {
+		result, created, err := r.Storage.Update(ctx, r.name, r, r.authorizingCreate(), r.validatingUpdate(), r.patchType == apply, r.options)
+		r.created = created
+		return result, err
+	}
+	if r.patchType == apply {
+		return r.whileOpen(ctx, update)
+	}
+	return update(ctx)
 }
 
 // create stores a new object. Mutating plugins see the object once. Validating plugins see it again if it is stored without managed
@@ -34,7 +40,9 @@ func (r *request) create(ctx context.Context) (_ runtime.Object, err error) {
 		return nil, err
 	}
 	r.created = true
-	return r.Creater.Create(ctx, r.ready, r.validatingCreate(), r.createOptions())
+	return r.whileOpen(ctx, func(ctx context.Context) (runtime.Object, error) {
+		return r.Creater.Create(ctx, r.ready, r.validatingCreate(), r.createOptions())
+	})
 }
 
 // UpdatedObject implements rest.UpdatedObjectInfo.

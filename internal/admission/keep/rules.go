@@ -1,0 +1,45 @@
+package keep
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+// Rules are the rules "no-delete" of the server.
+type Rules interface {
+	// Guards reports whether a rule may forbid to delete an object of a resource. It is called for every deletion, so it is cheap.
+	Guards(resource schema.GroupResource) bool
+	// NoDelete returns the words of the first rule that forbids the deletion, or "". It has evaluated the condition of the rule (while)
+	// for the object, and the rights of the user (unless).
+	NoDelete(ctx context.Context, deletion Deletion) (rule string, err error)
+}
+
+// Deletion is the deletion of one object.
+type Deletion struct {
+	Resource schema.GroupVersionResource
+	// Object is the stored object in the version of Resource. It must not be changed.
+	Object map[string]any
+	// User deletes the object. It is nil if the object would be deleted with its namespace or definition, and if a controller of the
+	// server deletes it: then no right lifts a rule.
+	User user.Info
+}
+
+// noRules are no rules.
+type noRules struct{}
+
+// Guards implements Rules.
+func (noRules) Guards(schema.GroupResource) bool { return false }
+
+// NoDelete implements Rules.
+func (noRules) NoDelete(context.Context, Deletion) (string, error) { return "", nil }
+
+// toMap returns an object as Deletion needs it.
+func toMap(obj runtime.Object) (map[string]any, error) {
+	if custom, ok := obj.(interface{ UnstructuredContent() map[string]any }); ok {
+		return custom.UnstructuredContent(), nil
+	}
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+}

@@ -1,0 +1,129 @@
+package definitions
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	apistorage "k8s.io/apiserver/pkg/storage"
+
+	"holdfast.dev/holdfast/internal/apiserver/storage"
+	"holdfast.dev/holdfast/internal/definition"
+)
+
+// Closed is the condition of a definition that closes its kind for creation, while a server reads the objects that may keep the
+// definition from being deleted. Each closing has another message.
+const Closed apiextensionsv1.CustomResourceDefinitionConditionType = "ClosedForCreation"
+
+const (
+	// ClosedFor is how long a server creates no objects after it has seen the condition, or a new message of it. The server that wrote
+	// the condition removes it, unless it ends before.
+	ClosedFor = 30 * time.Second
+	// decideWithin is how long the server that closed a kind may take to decide. It is shorter than ClosedFor, because another server
+	// may have seen the condition at once.
+	decideWithin = 20 * time.Second
+	// reopenWithin bounds the write that removes the condition, also if the client does not wait for it.
+	reopenWithin = 5 * time.Second
+)
+
+// ClosedBy returns what identifies the closing of a definition, "" if its kind is open.
+func ClosedBy(crd *definition.CustomResourceDefinition) string {
+	if c := definition.FindCondition(crd, Closed); c != nil && c.Status == apiextensionsv1.ConditionTrue {
+		return c.Message
+	}
+	return ""
+}
+
+// closing is one closing of a kind.
+type closing struct {
+	by      string
+	expires time.Time
+	// version is the resourceVersion of the closed definition.
+	version string
+}
+
+// close closes the kind of a definition for creation.
+func (r *Registry) close(ctx context.Context, name string, conditions *apistorage.Preconditions) (*closing, error) {
+	c := &closing{
+		by:      fmt.Sprintf("no object can be created while the server checks whether the definition can be deleted (%s)", uuid.NewString()),
+		expires: time.Now().Add(decideWithin),
+	}
+	written, err := r.change(ctx, name, conditions, func(crd *definition.CustomResourceDefinition) error {
+		if crd.DeletionTimestamp != nil {
+			return nil
+		}
+		if ClosedBy(crd) != "" && r.content.IsClosed(crd) {
+			return Unavailable(name, "another request is about to delete it")
+		}
+		definition.SetCondition(crd, apiextensionsv1.CustomResourceDefinitionCondition{
+			Type: Closed, Status: apiextensionsv1.ConditionTrue, Reason: "DeletionRequested", Message: c.by,
+		}, metav1.Now())
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.version = written.ResourceVersion
+	return c, nil
+}
+
+// open withdraws a closing. If the write fails, the kind opens by itself after ClosedFor.
+func (r *Registry) open(ctx context.Context, name string, c *closing) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reopenWithin)
+	defer cancel()
+	written, err := r.change(ctx, name, nil, func(crd *definition.CustomResourceDefinition) error {
+		if ClosedBy(crd) == c.by {
+			definition.RemoveCondition(crd, Closed)
+		}
+		return nil
+	})
+	if err == nil {
+		r.content.Settle(ctx, written)
+	}
+}
+
+// end checks that a closing still holds, and removes its condition from the definition, which is then terminating.
+func (c *closing) end(crd *definition.CustomResourceDefinition) error {
+	if c == nil {
+		return nil
+	}
+	if ClosedBy(crd) != c.by && crd.DeletionTimestamp == nil || time.Now().After(c.expires) {
+		return Unavailable(crd.Name, "its objects could not be read in time")
+	}
+	definition.RemoveCondition(crd, Closed)
+	return nil
+}
+
+// change changes a stored definition.
+func (r *Registry) change(
+	ctx context.Context, name string, conditions *apistorage.Preconditions, change func(*definition.CustomResourceDefinition) error,
+) (*definition.CustomResourceDefinition, error) {
+	key, err := r.KeyFunc(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	out := &definition.CustomResourceDefinition{}
+	update := storage.Update(func(current runtime.Object) (runtime.Object, error) {
+		crd, ok := current.(*definition.CustomResourceDefinition)
+		if !ok {
+			return nil, fmt.Errorf("unexpected object %T", current)
+		}
+		return crd, change(crd)
+	})
+	if err := r.Storage.GuaranteedUpdate(ctx, key, out, false, conditions, update, false, nil); err != nil {
+		return nil, storage.Error(err, Resource, name)
+	}
+	return out, nil
+}
+
+// Unavailable returns an error with status 503 about a definition. Clients of Kubernetes send the request again by themselves.
+func Unavailable(name, reason string) error {
+	err := apierrors.NewServiceUnavailable(fmt.Sprintf("%s %q: %s; try again", Resource, name, reason))
+	err.ErrStatus.Details = &metav1.StatusDetails{Group: Resource.Group, Kind: Resource.Resource, Name: name, RetryAfterSeconds: 1}
+	return err
+}

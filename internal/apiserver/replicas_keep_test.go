@@ -1,0 +1,131 @@
+package apiserver_test
+
+import (
+	"sync"
+	"testing"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/etcd"
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
+)
+
+const (
+	thing     = `{apiVersion: replicas.example.com/v1, kind: Thing, metadata: {generateName: thing-}, spec: {a: x}}`
+	thingName = "things.replicas.example.com"
+)
+
+// startReplicas starts two servers on one etcd.
+func startReplicas(t *testing.T) (one, two *servertest.Server) {
+	t.Helper()
+	cluster := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
+	return servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster}),
+		servertest.Start(t, apiserver.Config{DataDir: t.TempDir(), Etcd: cluster})
+}
+
+// defineThings creates a definition with annotations, as soon as the name is free.
+func defineThings(t *testing.T, annotations map[string]string, clients ...dynamic.Interface) {
+	t.Helper()
+	crd := yamltest.Object(t, thingDefinition)
+	crd.SetAnnotations(annotations)
+	waittest.Until(t, "the definition is created", func() error {
+		_, err := clients[0].Resource(crdResource).Create(t.Context(), crd, metav1.CreateOptions{})
+		return err
+	})
+	for _, client := range clients {
+		establishedOn(t, client)
+	}
+}
+
+// createOnce creates an object, and does not try again.
+func createOnce(t *testing.T, config *rest.Config) error {
+	t.Helper()
+	client := servertest.NewCluster(config)
+	return client.Discovery().RESTClient().Post().AbsPath("/apis/replicas.example.com/v1/namespaces/default/things").MaxRetries(0).
+		SetHeader("Content-Type", "application/json").Body(yamltest.JSON(t, thing)).Do(t.Context()).Error()
+}
+
+// While a server decides about the deletion of a definition, no server creates objects of it.
+func TestReplicasCloseKind(t *testing.T) {
+	t.Parallel()
+	one, two := startReplicas(t)
+	deleter, creator := one.Cluster(t).Dynamic, two.Cluster(t).Dynamic
+	defineThings(t, nil, deleter, creator)
+	asked, decide := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	one.Keep().SetRules(noDelete{resource: "things", guards: func() { once.Do(func() { close(asked); <-decide }) }})
+	deleted := make(chan error, 1)
+	go func() {
+		deleted <- deleter.Resource(crdResource).Delete(t.Context(), thingName, metav1.DeleteOptions{})
+	}()
+	waittest.Receive(t, "the server decides", asked)
+	for name, server := range map[string]*servertest.Server{"one": one, "two": two} {
+		err := createOnce(t, server.Config(t))
+		if seconds, again := apierrors.SuggestsClientDelay(err); !apierrors.IsServiceUnavailable(err) || !again || seconds != 1 {
+			t.Errorf("a create on server %s while the kind is closed: %v, want 503 with Retry-After", name, err)
+		}
+	}
+	close(decide)
+	if err := waittest.Receive(t, "the answer to the deletion", deleted); err != nil {
+		t.Fatal(err)
+	}
+	if err := createOnce(t, two.Config(t)); !apierrors.IsMethodNotSupported(err) && !apierrors.IsNotFound(err) {
+		t.Errorf("a create after the deletion: %v", err)
+	}
+}
+
+// The deletion of a definition on one server, and the creation of an object of it on another, do not both succeed.
+func TestReplicasDeleteAndCreate(t *testing.T) {
+	t.Parallel()
+	one, two := startReplicas(t)
+	deleter, creator := one.Cluster(t).Dynamic, two.Cluster(t).Dynamic
+	outcomes := map[string]int{}
+	for range 30 {
+		defineThings(t, map[string]string{"holdfast.dev/keep": "while-objects"}, deleter, creator)
+		things := creator.Resource(thingResource).Namespace("default")
+		// The first write opens the resource, so that the next ones are as quick as the deletion.
+		if _, err := things.Create(t.Context(), yamltest.Object(t, thing), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+			t.Fatal(err)
+		}
+		var deleteErr, createErr error
+		var running sync.WaitGroup
+		running.Go(func() {
+			deleteErr = deleter.Resource(crdResource).Delete(t.Context(), thingName, metav1.DeleteOptions{})
+		})
+		running.Go(func() {
+			_, createErr = things.Create(t.Context(), yamltest.Object(t, thing), metav1.CreateOptions{})
+		})
+		running.Wait()
+		switch {
+		case deleteErr == nil && createErr == nil:
+			t.Fatal("the definition was deleted, and the object was created")
+		case deleteErr != nil && createErr != nil:
+			t.Fatalf("neither succeeded: %v, %v", deleteErr, createErr)
+		case deleteErr == nil:
+			outcomes["deleted"]++
+		default:
+			wantKept(t, deleteErr, "keeps it while it holds objects, and it holds 1 object")
+			outcomes["created"]++
+			if err := things.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := deleter.Resource(crdResource).Delete(t.Context(), thingName, metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, client := range []dynamic.Interface{deleter, creator} {
+			waittest.Until(t, "the definition is gone", func() bool {
+				_, err := client.Resource(crdResource).Get(t.Context(), thingName, metav1.GetOptions{})
+				return apierrors.IsNotFound(err)
+			})
+		}
+	}
+	t.Log(outcomes)
+}
