@@ -85,6 +85,7 @@ func lead(ctx context.Context, config Config, server *connection.Connection) err
 			garbage.Run(ctx, garbage.Config{
 				Metadata: server.Metadata, Discovery: server.Discovery, Stored: config.Stored,
 				InProcess: config.InProcess, StorageVersion: config.StorageVersion, Counter: ledger,
+				Events: server.Typed.CoreV1(),
 			})
 		})
 	}

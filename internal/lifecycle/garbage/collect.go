@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/reconcile"
 )
 
@@ -189,6 +190,9 @@ func (c *collector) remove(ctx context.Context, o *object, policy metav1.Deletio
 	})
 	if err == nil || apierrors.IsNotFound(err) {
 		return nil
+	}
+	if keep.IsRefusal(err) {
+		return c.leave(ctx, o, err)
 	}
 	return fmt.Errorf("delete %s %s: %w", o.kind.kind, o.name, err)
 }

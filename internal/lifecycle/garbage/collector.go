@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/klog/v2"
 
@@ -45,6 +46,8 @@ type Config struct {
 	InProcess inprocess.Source
 	// StorageVersion returns the storage versions of custom resources. It may be nil.
 	StorageVersion StorageVersion
+	// Events writes the Events about kept dependents. If it is nil, there are none.
+	Events corev1client.EventsGetter
 	// Counter counts the objects in namespaces. It may be nil.
 	Counter Counter
 }

@@ -39,11 +39,11 @@ func (c *collector) orphan(ctx context.Context, owner *object) error {
 }
 
 // awaitDependents processes an owner that is deleted in the foreground. If dependents
-// block its deletion, awaitDependents enqueues those that are not being deleted yet.
+// block its deletion, awaitDependents enqueues those that are not being deleted yet. It does not wait for kept dependents.
 // Otherwise it removes the finalizer foregroundDeletion.
 func (c *collector) awaitDependents(ctx context.Context, owner *object) error {
 	blocks := func(o *object) bool { return o.blocks(owner.uid) }
-	blocking := c.graph.dependents(owner.uid, blocks)
+	blocking := c.graph.dependents(owner.uid, func(o *object) bool { return blocks(o) && !c.graph.isKept(o) })
 	for _, dependent := range blocking {
 		if !dependent.deleting {
 			c.loop.Add(dependent.uid)

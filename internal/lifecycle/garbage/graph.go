@@ -19,6 +19,8 @@ type graph struct {
 	mu      sync.Mutex
 	objects map[types.UID]*object
 	owners  map[types.UID]*owner
+	// kept are the objects that the server refused to delete because they must be kept.
+	kept map[types.UID]struct{}
 }
 
 // owner is the target of owner references. There is an owner for every UID in an owner
@@ -32,7 +34,10 @@ type owner struct {
 }
 
 func newGraph(enqueue func(types.UID), counter Counter) *graph {
-	return &graph{enqueue: enqueue, counter: counter, objects: map[types.UID]*object{}, owners: map[types.UID]*owner{}}
+	return &graph{
+		enqueue: enqueue, counter: counter, objects: map[types.UID]*object{}, owners: map[types.UID]*owner{},
+		kept: map[types.UID]struct{}{},
+	}
 }
 
 // observe adds or replaces an object that a watch has seen.
@@ -54,9 +59,13 @@ func (g *graph) observe(o *object) {
 		}
 	}
 	g.changeOwners(old, o)
+	if _, found := g.kept[o.uid]; found && o.version != old.version {
+		g.enqueue(o.uid) // perhaps it need not be kept any more
+	}
 	if !o.deleting {
 		return
 	}
+	delete(g.kept, o.uid)
 	if o.waitsForDependents() && !old.waitsForDependents() {
 		for uid := range g.dependentsOf(o.uid) {
 			g.enqueue(uid)
@@ -148,6 +157,7 @@ func (g *graph) deleted(uid types.UID) {
 // that wait for it.
 func (g *graph) forget(o *object) {
 	delete(g.objects, o.uid)
+	delete(g.kept, o.uid)
 	g.count(o, -1)
 	for uid := range g.dependentsOf(o.uid) {
 		g.enqueue(uid)
