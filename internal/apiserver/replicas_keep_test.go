@@ -1,12 +1,15 @@
 package apiserver_test
 
 import (
+	"context"
+	"fmt"
 	"sync"
 	"testing"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -128,4 +131,34 @@ func TestReplicasDeleteAndCreate(t *testing.T) {
 		}
 	}
 	t.Log(outcomes)
+}
+
+// A create succeeds while the definition of its kind changes, although the server learns of each change a moment later.
+func TestReplicasCreateWhileDefinitionChanges(t *testing.T) {
+	t.Parallel()
+	one, two := startReplicas(t)
+	definer, creator := one.Cluster(t).Dynamic, two.Cluster(t).Dynamic
+	defineThings(t, nil, definer, creator)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			patch := fmt.Appendf(nil, `{"metadata": {"labels": {"change": "%d"}}}`, i)
+			_, err := definer.Resource(crdResource).Patch(ctx, thingName, types.MergePatchType, patch, metav1.PatchOptions{})
+			if err != nil && ctx.Err() == nil {
+				t.Error(err)
+			}
+		}
+	})
+	for range 50 {
+		if err := createOnce(t, two.Config(t)); err != nil {
+			t.Error(err)
+		}
+	}
+	cancel()
+	running.Wait()
+	list, err := creator.Resource(thingResource).Namespace("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 50 {
+		t.Errorf("%d objects, %v", len(list.Items), err)
+	}
 }

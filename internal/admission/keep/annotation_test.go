@@ -155,7 +155,7 @@ func TestUnlock(t *testing.T) {
 		{name: "a namespace is kept", by: c, resource: namespaces, object: c.Namespace, metadata: `{annotations: {holdfast.dev/keep: while-objects}}`},
 		{name: "another value is a change", by: server, resource: namespaces, object: c.Namespace, metadata: kept, refused: true},
 		{
-			name: "finalize is a write", by: server, resource: namespaces, object: c.Namespace, metadata: kept,
+			name: "another value through the status", by: server, resource: namespaces, object: c.Namespace, metadata: kept,
 			subresources: []string{"status"}, refused: true,
 		},
 		{name: "the namespace is released", by: c, resource: namespaces, object: c.Namespace, metadata: open},
@@ -174,5 +174,23 @@ func TestUnlock(t *testing.T) {
 		if !apierrors.IsBadRequest(err) || causesOf(err) != 1 || !strings.Contains(err.Error(), "(a user that may unlock it can change it)") {
 			t.Errorf("%s: %v, want 400 that names the verb", step.name, err)
 		}
+	}
+}
+
+// The subresource finalize of a namespace changes its annotations too.
+func TestFinalize(t *testing.T) {
+	t.Parallel()
+	c := newNamespace(t)
+	if err := c.patch(t, namespaces, c.Namespace, `{annotations: {holdfast.dev/keep: always}}`); err != nil {
+		t.Fatal(err)
+	}
+	namespace, err := c.CoreV1().Namespaces().Get(t.Context(), c.Namespace, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace.Annotations = nil
+	_, err = c.as("system:apiserver", "system:masters").CoreV1().Namespaces().Finalize(t.Context(), namespace, metav1.UpdateOptions{})
+	if !apierrors.IsBadRequest(err) {
+		t.Errorf("error %v, want 400", err)
 	}
 }

@@ -75,7 +75,11 @@ func (c *Collection) Result(found runtime.Object, err error) (runtime.Object, er
 	if err != nil || c.kept.count == 0 {
 		return found, err
 	}
-	message := fmt.Sprintf("%s of %s must be kept and were not deleted: %s; all others were deleted; %s",
-		c.kept.objects(), c.resource, c.kept.names(), c.kept.causes[0].Message)
+	verb := "were"
+	if c.kept.count == 1 {
+		verb = "was"
+	}
+	message := fmt.Sprintf("%s of %s must be kept and %s not deleted: %s; all others were deleted; %s",
+		c.kept.objects(), c.resource, verb, c.kept.names(), c.kept.causes[0].Message)
 	return nil, conflict(target{resource: c.resource}, message, c.kept.causes)
 }

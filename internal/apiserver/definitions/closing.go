@@ -25,7 +25,7 @@ const (
 	// the condition removes it, unless it ends before.
 	ClosedFor = 30 * time.Second
 	// decideWithin is how long the server that closed a kind may take to decide. It is shorter than ClosedFor, because another server
-	// may have seen the condition at once.
+	// may have seen the condition at once, and because etcd may store a write some seconds after its client has given up.
 	decideWithin = 20 * time.Second
 	// reopenWithin bounds the write that removes the condition, also if the client does not wait for it.
 	reopenWithin = 5 * time.Second

@@ -190,6 +190,9 @@ func (r *Registry) terminate(
 		if m.conditions.ResourceVersion != nil {
 			m.conditions.ResourceVersion = &m.closing.version
 		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, m.closing.expires)
+		defer cancel()
 	}
 	resource := schema.GroupVersionResource{Group: crd.Spec.Group, Version: storageVersion(crd), Resource: crd.Spec.Names.Plural}
 	if err := r.keep.CheckContent(ctx, crd, resource); err != nil {
