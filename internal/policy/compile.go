@@ -111,7 +111,7 @@ func (c Compiler) addPolicy(
 			for _, problem := range problems {
 				said.add(text + ": " + problem)
 			}
-			if t.Resources[name].guardedBy(policy.Name) && !slices.Contains(said.Matched, text) {
+			if (t.Resources[name].guardedBy(policy.Name) || t.keepsFor(name, policy.Name)) && !slices.Contains(said.Matched, text) {
 				said.Matched = append(said.Matched, text)
 			}
 		}

@@ -27,6 +27,8 @@ func (c Compiler) addPublished(
 	}
 	version := served.Kind.Version
 	rules, valid, problems := compilePublished(served.Schema, version, marks)
+	from.Rules = rules
+	t.keep(name, from, valid)
 	if rules.policy != nil {
 		r := t.resource(name, served.Kind.GroupKind())
 		r.Versions = []string{version}
@@ -35,7 +37,6 @@ func (c Compiler) addPublished(
 			r.addRelabelling(served.Endpoints)
 		}
 		problems = append(problems, served.Endpoints.unknown...)
-		from.Rules = rules
 		r.Sources = append(r.Sources, from)
 	}
 	return problems, nil

@@ -43,7 +43,11 @@ func (r *Resource) add(marks []immutability.Mark, version string, e Endpoints) {
 		r.Replicas[version] = e.Replicas
 	}
 	for _, m := range marks {
-		if !m.In(version) {
+		if !m.In(version) || m.IsNoDelete() {
+			continue
+		}
+		if m.IsMetadata() {
+			r.addRelabelling(e)
 			continue
 		}
 		steps := m.Path.Steps()

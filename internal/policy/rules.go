@@ -51,6 +51,14 @@ type Source struct {
 // Rules find the changes of an update that they forbid.
 type Rules interface {
 	Check(ctx context.Context, u *Update) (refusal.Decision, error)
+	// Holds evaluates the condition of a rule for a stored object.
+	Holds(ctx context.Context, of Object, expression string) (bool, error)
+}
+
+// Object is an object in a version.
+type Object struct {
+	Version string
+	Content map[string]any
 }
 
 // DefinedRules are the rules of a custom resource, for all its versions.
@@ -100,10 +108,18 @@ func (r DefinedRules) checkIn(ctx context.Context, u *Update, version string, wa
 	if version != u.Version {
 		source = "version " + version
 	}
-	compiled := r.compiled[version]
-	return u.decide(refusal.Of(source, compiled.Policy.Check(was, is)), func(expression string) (bool, error) {
-		return compiled.Holds(ctx, expression, was)
+	return u.decide(refusal.Of(source, r.compiled[version].Policy.Check(was, is)), func(expression string) (bool, error) {
+		return r.Holds(ctx, Object{version, was}, expression)
 	})
+}
+
+// Holds implements Rules.
+func (r DefinedRules) Holds(ctx context.Context, of Object, expression string) (bool, error) {
+	compiled := r.compiled[of.Version]
+	if compiled == nil {
+		return true, fmt.Errorf("%s has no version %s", r.CRD.Name, of.Version)
+	}
+	return compiled.Holds(ctx, expression, of.Content)
 }
 
 // checkOthers checks other versions with objects that the server converts. If a conversion fails after a violation was found,
@@ -175,6 +191,11 @@ func (r publishedRules) Check(ctx context.Context, u *Update) (refusal.Decision,
 		return refusal.Decision{}, fmt.Errorf("the review is in version %s, not %s", u.Version, r.version)
 	}
 	return u.decide(refusal.Of("", r.policy.Check(u.OldObj, u.NewObj)), func(expression string) (bool, error) {
-		return r.conditions[expression].Holds(ctx, u.OldObj)
+		return r.Holds(ctx, Object{u.Version, u.OldObj}, expression)
 	}), nil
+}
+
+// Holds implements Rules.
+func (r publishedRules) Holds(ctx context.Context, of Object, expression string) (bool, error) {
+	return r.conditions[expression].Holds(ctx, of.Content)
 }

@@ -16,6 +16,8 @@ type Table struct {
 	Reports map[string]Report
 	// Missing are the resources of policies that the server does not have.
 	Missing map[schema.GroupResource]bool
+	// Kept are the rules no-delete.
+	Kept map[schema.GroupResource][]Kept
 	// Problems are the reasons for which lines of annotations have no effect, by the name of the definition.
 	Problems map[string][]string
 }
@@ -45,7 +47,7 @@ func (r *Report) add(problems ...string) {
 func NewTable() *Table {
 	return &Table{
 		Resources: map[schema.GroupResource]*Resource{}, Reports: map[string]Report{}, Missing: map[schema.GroupResource]bool{},
-		Problems: map[string][]string{},
+		Kept: map[schema.GroupResource][]Kept{}, Problems: map[string][]string{},
 	}
 }
 

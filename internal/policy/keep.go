@@ -1,0 +1,61 @@
+package policy
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"holdfast.dev/holdfast/immutability"
+)
+
+// Kept are the rules no-delete of a source for one resource.
+type Kept struct {
+	Source
+	Marks []immutability.Mark
+}
+
+// keep adds the rules no-delete among marks.
+func (t *Table) keep(name schema.GroupResource, from Source, marks []immutability.Mark) {
+	marks = slices.DeleteFunc(slices.Clone(marks), func(m immutability.Mark) bool { return !m.IsNoDelete() })
+	if len(marks) > 0 {
+		t.Kept[name] = append(t.Kept[name], Kept{Source: from, Marks: marks})
+	}
+}
+
+// keepsFor reports whether a policy has a rule no-delete for a resource.
+func (t *Table) keepsFor(name schema.GroupResource, policy string) bool {
+	return slices.ContainsFunc(t.Kept[name], func(k Kept) bool { return k.Policy == policy })
+}
+
+// Deletion is a deletion of one object.
+type Deletion struct {
+	Object
+	Namespace string
+	// May reports whether the user has a verb on the object.
+	May func(verb string) bool
+}
+
+// Rule returns the rule that forbids a deletion, nil if none does. labelsOf returns the labels of a namespace.
+func (k Kept) Rule(ctx context.Context, d Deletion, labelsOf func(namespace string) (labels.Set, error)) (*immutability.Mark, error) {
+	matches, err := k.Match.Matches(&Update{Namespace: d.Namespace, OldObj: d.Content, NewObj: d.Content}, labelsOf)
+	if err != nil || !matches {
+		return nil, err
+	}
+	for i, m := range k.Marks {
+		if !m.In(d.Version) {
+			continue
+		}
+		if m.While != "" {
+			// A condition that cannot be evaluated holds.
+			if holds, err := k.Rules.Holds(ctx, d.Object, m.While); err == nil && !holds {
+				continue
+			}
+		}
+		if m.Unless == "" || !d.May(m.Unless) {
+			return &k.Marks[i], nil
+		}
+	}
+	return nil, nil
+}
