@@ -25,6 +25,10 @@ func (c coverage) limit(said policy.Report) policy.Report {
 	out := policy.Report{Generation: said.Generation, Problems: slices.Clone(said.Problems)}
 	for _, text := range said.Matched {
 		r := c.rules.Resources[schema.ParseGroupResource(text)]
+		if r == nil {
+			out.Problems = append(out.Problems, text+": the guard judges updates, and not deletions")
+			continue
+		}
 		if coversAll(c.live, r) {
 			out.Matched = append(out.Matched, text)
 			continue
