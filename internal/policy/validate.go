@@ -9,6 +9,14 @@ import (
 	"holdfast.dev/holdfast/immutability"
 )
 
+// place returns the path of a rule in lines.
+func (p *ImmutabilityPolicy) place(i int) *field.Path {
+	if own := len(p.Spec.Rules); i >= own {
+		return field.NewPath("spec", "structuredRules").Index(i - own)
+	}
+	return field.NewPath("spec", "rules").Index(i)
+}
+
 // Validate returns what is wrong with a policy, whatever resources the server has: rules that cannot be read, and selectors.
 func (p *ImmutabilityPolicy) Validate() field.ErrorList {
 	var errs field.ErrorList
@@ -17,10 +25,7 @@ func (p *ImmutabilityPolicy) Validate() field.ErrorList {
 		errs = append(errs, field.Required(spec.Child("rules"), "a policy has rules or structuredRules"))
 	}
 	for i, line := range p.lines() {
-		at, value := spec.Child("rules").Index(i), line
-		if i >= len(p.Spec.Rules) {
-			at = spec.Child("structuredRules").Index(i - len(p.Spec.Rules))
-		}
+		at, value := p.place(i), line
 		_, rule := p.split(line)
 		if marks, err := immutability.ParseMarks(rule); err != nil {
 			errs = append(errs, field.Invalid(at, value, strings.TrimPrefix(err.Error(), "line 1: ")))

@@ -46,7 +46,7 @@ func (p plugin) Validate(ctx context.Context, a admission.Attributes, _ admissio
 			return err
 		}
 		if a.GetSubresource() == "" && a.GetOperation() != admission.Delete {
-			return validate(a)
+			return p.validate(ctx, a)
 		}
 		return nil
 	}
@@ -107,7 +107,7 @@ func nameOf(a admission.Attributes) string {
 }
 
 // validate refuses a policy with a wrong rule or selector. A stored policy with one can still be labelled and deleted.
-func validate(a admission.Attributes) error {
+func (p plugin) validate(ctx context.Context, a admission.Attributes) error {
 	written, err := decode(a.GetObject())
 	if err != nil {
 		return err
@@ -115,7 +115,15 @@ func validate(a admission.Attributes) error {
 	if old, err := decode(a.GetOldObject()); err == nil && old != nil && reflect.DeepEqual(old.Spec, written.Spec) {
 		return nil
 	}
-	if errs := written.Validate(); len(errs) > 0 {
+	errs := written.Validate()
+	if compiler := p.rules.compiler.Load(); compiler != nil {
+		wrong, err := compiler.ConditionErrors(ctx, written)
+		if err != nil {
+			return apierrors.NewInternalError(err)
+		}
+		errs = append(errs, wrong...)
+	}
+	if len(errs) > 0 {
 		return apierrors.NewInvalid(a.GetKind().GroupKind(), written.Name, errs)
 	}
 	return nil

@@ -53,6 +53,7 @@ func (r *Rules) Run(ctx context.Context, from Sources) {
 		Server:       &sources{definition: from.Definition, expanded: map[runtimeschema.GroupResource]any{}},
 		PoliciesOnly: true, Excluded: r.excludes,
 	}
+	r.compiler.Store(&compiler)
 	go r.files.follow(ctx, r.Changed)
 	if !r.awaitKind(ctx, from.Dynamic, compiler) {
 		return

@@ -43,6 +43,8 @@ type Rules struct {
 	updated broadcast.Signal
 	// changed has a value if a source has changed.
 	changed chan struct{}
+	// compiler is nil until the definitions are served.
+	compiler atomic.Pointer[policy.Compiler]
 	// events records Events. It is nil until the policies are followed.
 	events atomic.Pointer[policy.Events]
 	// loaded is closed when current has its first value.
