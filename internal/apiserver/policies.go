@@ -17,6 +17,7 @@ func newRules(b start.Base) (*policies.Rules, error) {
 	}
 	return policies.New(policies.Config{
 		Dir: b.Config.RulesDir, Namespaces: b.Clients.Informers.Core().V1().Namespaces().Lister(), Client: b.Clients.Typed,
+		Authorizer: b.Generic.Authorization.Authorizer,
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/definition"
 )
 
 // Kept are the rules no-delete of a source for one resource.
@@ -22,6 +23,18 @@ func (t *Table) keep(name schema.GroupResource, from Source, marks []immutabilit
 	if len(marks) > 0 {
 		t.Kept[name] = append(t.Kept[name], Kept{Source: from, Marks: marks})
 	}
+}
+
+// Annotated returns the rules no-delete in the annotation of a definition. If the definition cannot be compiled, their conditions
+// cannot be evaluated, and hold.
+func Annotated(crd *definition.CustomResourceDefinition) Kept {
+	marks, _ := crd.Marks()
+	marks = slices.DeleteFunc(marks, func(m immutability.Mark) bool { return !m.IsNoDelete() })
+	rules := DefinedRules{CRD: crd}
+	if slices.ContainsFunc(marks, func(m immutability.Mark) bool { return m.While != "" }) {
+		rules.compiled, _ = definition.CompileForReads(crd)
+	}
+	return Kept{Source: Source{Rules: rules}, Marks: marks}
 }
 
 // keepsFor reports whether a policy has a rule no-delete for a resource.

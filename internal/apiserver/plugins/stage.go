@@ -39,6 +39,9 @@ type Stage struct {
 func Apply(b start.Base, identity identity.Stage, rules *policies.Rules) (Stage, error) {
 	documents := newDocuments(b.Clients.Discovery.RESTClient())
 	kept := keep.New(b.Generic.Authorization.Authorizer)
+	if rules != nil {
+		kept.SetRules(rules)
+	}
 	if err := applyPlugins(b, documents, newPlugins(b, identity, rules, kept)); err != nil {
 		return Stage{}, err
 	}

@@ -22,14 +22,18 @@ type BuiltIn struct {
 
 // CheckBuiltIn returns an error for each change that a policy forbids.
 func (r *Rules) CheckBuiltIn(ctx context.Context, b BuiltIn) field.ErrorList {
-	if r.rulesOf(b.Kind.GroupResource()) == nil {
+	if r == nil {
+		return nil
+	}
+	t := r.current.Load() // the next table may not have the resource
+	if t == nil || t.Resources[b.Kind.GroupResource()] == nil {
 		return nil
 	}
 	u, err := b.update()
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
-	found, err := r.check(ctx, r.current.Load(), b.Kind.GroupResource(), u)
+	found, err := r.check(ctx, t, b.Kind.GroupResource(), u)
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
@@ -60,9 +64,6 @@ func (r *Rules) JudgeBuiltIn(ctx context.Context, b BuiltIn) error {
 	}
 	return apierrors.NewInvalid(b.Kind.GroupVersionKind().GroupKind(), accessor.GetName(), errs)
 }
-
-// Guards reports whether a policy may have rules for a built-in kind.
-func (r *Rules) Guards(kind native.Kind) bool { return r.rulesOf(kind.GroupResource()) != nil }
 
 // update returns the write as the rules see it.
 func (b BuiltIn) update() (*policy.Update, error) {

@@ -13,8 +13,8 @@ import (
 	"holdfast.dev/holdfast/internal/policy"
 )
 
-// Gate wraps the handlers of resources. An update of a client waits until the first table is there, which is a moment after the
-// server listens. Otherwise an update at this moment could break a rule. If the policies cannot be read, the answer is 503.
+// Gate wraps the handlers of resources. An update or a deletion of a client waits until the first table is there, which is a moment after the
+// server listens. Otherwise a write at this moment could break a rule. If the policies cannot be read, the answer is 503.
 func (r *Rules) Gate(next http.Handler, codecs runtime.NegotiatedSerializer) http.Handler {
 	if r == nil {
 		return next
@@ -36,7 +36,7 @@ func (r *Rules) Gate(next http.Handler, codecs runtime.NegotiatedSerializer) htt
 // start needs them.
 func (r *Rules) waits(ctx context.Context, info *genericapirequest.RequestInfo) bool {
 	switch info.Verb {
-	case "update", "patch":
+	case "update", "patch", "delete", "deletecollection":
 	case "create":
 		if info.Subresource == "" {
 			return false

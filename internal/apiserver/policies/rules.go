@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
@@ -31,6 +31,8 @@ type Config struct {
 	// Namespaces are the namespaces of an informer, and Client reads those that the informer does not have yet.
 	Namespaces corelisters.NamespaceLister
 	Client     kubernetes.Interface
+	// Authorizer decides about the rights of users that delete objects.
+	Authorizer authorizer.UnconditionalAuthorizer
 }
 
 // Rules are the ImmutabilityPolicies of a server.
@@ -47,6 +49,8 @@ type Rules struct {
 	compiler atomic.Pointer[policy.Compiler]
 	// events records Events. It is nil until the policies are followed.
 	events atomic.Pointer[policy.Events]
+	// annotated are the rules no-delete of definitions.
+	annotated annotated
 	// loaded is closed when current has its first value.
 	loaded chan struct{}
 	load   sync.Once
@@ -110,18 +114,6 @@ func notReady() error {
 	err := apierrors.NewServiceUnavailable("the server reads the ImmutabilityPolicies")
 	err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
 	return err
-}
-
-// rulesOf returns the rules of a resource, nil if there are none.
-func (r *Rules) rulesOf(name schema.GroupResource) *policy.Resource {
-	if r == nil {
-		return nil
-	}
-	t := r.current.Load()
-	if t == nil {
-		return nil
-	}
-	return t.Resources[name]
 }
 
 // labelsOf returns the labels of a namespace.

@@ -39,9 +39,15 @@ func (t *table) addSelecting(of *policy.ImmutabilityPolicy) {
 		return
 	}
 	warns := true
-	for _, name := range matched {
-		for _, from := range t.Resources[schema.ParseGroupResource(name)].Sources {
-			warns = warns && (from.Policy != of.Name || from.Warns)
+	for _, text := range matched {
+		name := schema.ParseGroupResource(text)
+		if guarded := t.Resources[name]; guarded != nil {
+			for _, from := range guarded.Sources {
+				warns = warns && (from.Policy != of.Name || from.Warns)
+			}
+		}
+		for _, kept := range t.Kept[name] {
+			warns = warns && (kept.Policy != of.Name || kept.Warns)
 		}
 	}
 	t.selecting = append(t.selecting, selecting{policy: of.Name, warns: warns, Match: match, resources: matched})

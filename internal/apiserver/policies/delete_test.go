@@ -1,0 +1,47 @@
+package policies_test
+
+import (
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"holdfast.dev/holdfast/internal/apiserver"
+)
+
+// TestNoDelete checks the rules no-delete of policies, and of the annotation of a definition.
+func TestNoDelete(t *testing.T) {
+	t.Parallel()
+	f := start(t, apiserver.Config{})
+	f.create(definitions, strings.Replace(widgetsDefinition, "{name: widgets.example.com}",
+		`{name: widgets.example.com, annotations: {holdfast.dev/immutability: 'no-delete while oldSelf.spec.size == "L"'}}`, 1))
+	f.create(widgets, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: small}, spec: {size: S}}`)
+	f.create(widgets, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: large}, spec: {size: L}}`)
+	for _, name := range []string{"a", "b"} {
+		f.create(configMaps, `{apiVersion: v1, kind: ConfigMap, metadata: {name: `+name+`, labels: {keep: "yes"}}, data: {state: used}}`)
+	}
+	f.create(configMaps, `{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}`)
+	f.policy("keep", `{resources: [configmaps], rules: ['no-delete unless retire while oldSelf.data.state == "used"'],
+  objectSelector: {matchLabels: {keep: "yes"}}}`)
+	f.wantStatus("keep", "True", "all rules are in force")
+	f.grant("ann", []string{"configmaps", "widgets"}, []string{"delete", "patch", "get"})
+	f.grant("bob", []string{"configmaps", "widgets"}, []string{"delete", "get", "retire"})
+	ann, bob := f.as("ann"), f.as("bob")
+	remove := func(by *fixture, resource, name string) error {
+		return by.of(resource).Delete(t.Context(), name, metav1.DeleteOptions{})
+	}
+	err := remove(ann, configMaps, "a")
+	if !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "of policy keep") {
+		t.Errorf("a kept object: %v", err)
+	}
+	f.want("an object that is not selected", outcome(remove(ann, configMaps, "other")), "ok")
+	f.want("with the right", outcome(remove(bob, configMaps, "a")), "ok")
+	f.want("its label", ann.patch(configMaps, "b", `{metadata: {labels: {keep: null}}}`), "would no longer select it")
+	f.want("its state", ann.patch(configMaps, "b", `{data: {state: free}}`), "ok")
+	f.want("the rule does not hold", outcome(remove(ann, configMaps, "b")), "ok")
+	f.want("a small widget", outcome(remove(ann, widgets, "small")), "ok")
+	if err := remove(ann, widgets, "large"); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "no-delete") {
+		t.Errorf("a large widget: %v", err)
+	}
+}
