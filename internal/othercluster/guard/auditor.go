@@ -23,10 +23,13 @@ type auditor struct {
 	rules  *tracker
 	report reporter
 	meters *meters
+	// kept gets the namespaces and definitions of the kept objects that the audit finds.
+	kept *known
 }
 
 // run audits until ctx ends.
 func (a auditor) run(ctx context.Context) {
+	a.findHolders(ctx)
 	interval := cmp.Or(a.config.AuditInterval, auditInterval)
 	if interval < 0 {
 		return
@@ -41,6 +44,18 @@ func (a auditor) run(ctx context.Context) {
 		case <-time.After(interval):
 		}
 	}
+}
+
+// findHolders finds the namespaces and definitions of kept objects that are older than the guard.
+func (a auditor) findHolders(ctx context.Context) {
+	if a.config.PoliciesOnly {
+		return // the server keeps them
+	}
+	found, err := storedObjects{server: a.rules.server}.holders(ctx, a.rules.defines)
+	if err != nil && ctx.Err() == nil {
+		klog.ErrorS(err, "kept objects are not found")
+	}
+	a.kept.add(found)
 }
 
 func (a auditor) audit(ctx context.Context) error {

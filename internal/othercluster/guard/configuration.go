@@ -32,12 +32,15 @@ const (
 // wanted is what the webhook configuration depends on.
 type wanted struct {
 	rules *policy.Table
-	// ownership means that field ownership is judged, and annotations that the guard enforces the annotations of definitions.
+	// ownership means that field ownership is judged, and annotations that the guard enforces the
+	// annotations of definitions and of kept objects.
 	ownership, annotations bool
 	// namespaces and resources are excluded, besides those that always are.
 	namespaces []string
 	resources  []schema.GroupResource
-	address    address
+	// holders are the namespaces and definitions whose deletion has to be judged.
+	holders []holder
+	address address
 }
 
 // address is where the API server reaches the guard.
@@ -76,7 +79,14 @@ func (w wanted) configuration() *configuration {
 		out.Webhooks = append(out.Webhooks, w.owners())
 	}
 	if w.annotations {
-		out.Webhooks = append(out.Webhooks, w.definitions())
+		out.Webhooks = append(out.Webhooks, w.definitions(), w.kept())
+	}
+	if len(w.holders) > 0 {
+		out.Webhooks = append(out.Webhooks, w.held(HeldWebhook, w.holders))
+		out.Annotations = map[string]string{}
+		for _, h := range w.holders {
+			out.Annotations[h.annotation()] = h.String()
+		}
 	}
 	return out
 }

@@ -74,9 +74,20 @@ func (g earlyGuard) answer(ctx context.Context, request *admissionv1.AdmissionRe
 
 // cover returns when the API server asks the guard about a resource.
 func (g earlyGuard) cover(ctx context.Context, definition string, r *policy.Resource) error {
+	return g.live.ensure(ctx, func(in *configuration) bool { return coversAll(in, r) }, func(in *configuration) error {
+		table := policy.NewTable()
+		table.Resources[r.GroupResource] = r
+		webhook := wanted{rules: table}.immutable()
+		webhook.Name = earlyPrefix + suffixOf(definition) + ".guard.holdfast.dev"
+		return g.live.addEarly(ctx, in, webhook, early{path: ImmutablePath})
+	})
+}
+
+// ensure returns when the configuration is covered, and the API server knows it. If it is not covered, ensure calls add once.
+func (o *observed) ensure(ctx context.Context, covered func(*configuration) bool, add func(*configuration) error) error {
 	for added := false; ; added = true {
-		found, _, next := g.live.latest()
-		if coversAll(found, r) {
+		found, _, next := o.latest()
+		if covered(found) {
 			if !added {
 				return nil
 			}
@@ -88,7 +99,7 @@ func (g earlyGuard) cover(ctx context.Context, definition string, r *policy.Reso
 			}
 		}
 		if !added {
-			if err := g.add(ctx, definition, found, r); err != nil {
+			if err := add(found); err != nil {
 				return err
 			}
 		}
@@ -105,8 +116,18 @@ func coversAll(in *configuration, r *policy.Resource) bool {
 	return !slices.ContainsFunc(slices.Concat(r.Names(), r.Created()), func(name string) bool { return !covers(in, r, name) })
 }
 
-// add adds the early webhook of a definition to the configuration.
-func (g earlyGuard) add(ctx context.Context, definition string, in *configuration, r *policy.Resource) error {
+// early is what an early webhook has besides its rules.
+type early struct {
+	// path is that of its reviews, before the token.
+	path string
+	// annotations are added to the configuration.
+	annotations map[string]string
+}
+
+// addEarly adds an early webhook to the configuration. Its address is that of another webhook, with another path.
+func (o *observed) addEarly(
+	ctx context.Context, in *configuration, webhook admissionregistrationv1.ValidatingWebhook, with early,
+) error {
 	at := slices.IndexFunc(in.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool { return w.Name == DefinitionsWebhook })
 	if at < 0 {
 		return fmt.Errorf("the webhook configuration has no %s", DefinitionsWebhook)
@@ -114,17 +135,14 @@ func (g earlyGuard) add(ctx context.Context, definition string, in *configuratio
 	client := in.Webhooks[at].ClientConfig.DeepCopy()
 	for _, path := range []*string{client.URL, pathOf(client.Service)} {
 		if path != nil {
-			*path = strings.Replace(*path, DefinitionsPath+"/", ImmutablePath+"/", 1)
+			*path = strings.Replace(*path, DefinitionsPath+"/", with.path+"/", 1)
 		}
 	}
-	table := policy.NewTable()
-	table.Resources[r.GroupResource] = r
-	webhook := wanted{rules: table}.immutable()
-	webhook.Name, webhook.ClientConfig = earlyPrefix+earlySuffix(definition)+".guard.holdfast.dev", *client
-	early := emptyConfiguration()
-	early.UID = in.UID // so that the write does not create a configuration that was deleted
-	early.Webhooks = append(early.Webhooks, webhook)
-	_, err := applyConfiguration(ctx, g.live.client, early, earlyManager(webhook.Name))
+	webhook.ClientConfig = *client
+	out := emptyConfiguration()
+	out.Annotations, out.UID = with.annotations, in.UID // with the UID, the write does not create a configuration that was deleted
+	out.Webhooks = append(out.Webhooks, webhook)
+	_, err := applyConfiguration(ctx, o.client, out, earlyManager(webhook.Name))
 	return err
 }
 
@@ -135,18 +153,18 @@ func pathOf(service *admissionregistrationv1.ServiceReference) *string {
 	return service.Path
 }
 
-// earlySuffix returns a short text for the name of a definition, which may be too long for the name of a webhook.
-func earlySuffix(definition string) string {
-	sum := sha256.Sum256([]byte(definition))
+// suffixOf returns a short text for a name that may be too long for the name of a webhook or an annotation.
+func suffixOf(name string) string {
+	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:8])
 }
 
 // earlyManager returns the field manager of an early webhook.
 func earlyManager(webhook string) string { return Name + "-" + webhook }
 
-// isEarly reports whether a webhook is the early one of a definition.
+// isEarly reports whether a replica other than the leader may have added a webhook.
 func isEarly(w admissionregistrationv1.ValidatingWebhook) bool {
-	return strings.HasPrefix(w.Name, earlyPrefix)
+	return strings.HasPrefix(w.Name, earlyPrefix) || strings.HasPrefix(w.Name, heldPrefix)
 }
 
 // removeEarly removes the early webhooks of definitions whose resources the webhook of the leader has, and those whose
@@ -163,7 +181,11 @@ func (l *leader) removeEarly(ctx context.Context, in *configuration) (*configura
 	out := in
 	for _, early := range slices.DeleteFunc(slices.Clone(in.Webhooks), func(w admissionregistrationv1.ValidatingWebhook) bool { return !isEarly(w) }) {
 		manager := earlyManager(early.Name)
-		if !coversRules(own, early.Rules) && time.Since(times[manager]) < earlyLifetime {
+		covered := coversRules(own, early.Rules)
+		if strings.HasPrefix(early.Name, heldPrefix) {
+			covered = holdersIn(own)[early.Name] // the leader has written all holders
+		}
+		if !covered && time.Since(times[manager]) < earlyLifetime {
 			continue
 		}
 		none := emptyConfiguration()

@@ -54,18 +54,23 @@ func liveConfiguration(ctx context.Context, client kubernetes.Interface) (*confi
 	return found, fmt.Errorf("webhook configuration: %w", err)
 }
 
-// acceptedAuthorities returns the authorities in the webhook configuration, none if there is no webhook.
+// acceptedAuthorities returns the authorities in the webhook configuration of the API server, none if there is no webhook.
 func acceptedAuthorities(ctx context.Context, client kubernetes.Interface) ([]byte, error) {
 	found, err := liveConfiguration(ctx, client)
 	if err != nil {
 		return nil, err
 	}
+	return authoritiesIn(found), nil
+}
+
+// authoritiesIn returns the authorities in a webhook configuration.
+func authoritiesIn(found *configuration) []byte {
 	for _, each := range found.Webhooks {
 		if !isEarly(each) {
-			return each.ClientConfig.CABundle, nil
+			return each.ClientConfig.CABundle
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // authority reads the certificate of the authority. It is read each time, because another program may replace it.

@@ -45,6 +45,8 @@ type leader struct {
 	tokens *tokens
 	// told are the problems of definitions that this leader has recorded Events about.
 	told map[string]string
+	// kept are the namespaces and definitions that hold kept objects.
+	kept *known
 	// auditor audits the cluster.
 	auditor auditor
 }
@@ -82,6 +84,7 @@ func (l *leader) wait(ctx context.Context, changed <-chan struct{}, tick <-chan 
 		case <-ctx.Done():
 		case <-changed:
 		case <-l.wake:
+		case <-l.kept.changed:
 		case <-tick:
 		case <-foreign:
 		case <-next:
@@ -127,10 +130,11 @@ func (l *leader) write(ctx context.Context, current *policy.Table) error {
 
 // writeConfiguration writes the configuration, and returns it.
 func (l *leader) writeConfiguration(ctx context.Context, current *policy.Table) (*configuration, error) {
-	accepted, err := acceptedAuthorities(ctx, l.server.Typed)
+	live, err := liveConfiguration(ctx, l.server.Typed)
 	if err != nil {
 		return nil, err
 	}
+	accepted := authoritiesIn(live)
 	if len(accepted) == 0 {
 		accepted = l.bundle // the configuration was deleted, and replicas still use their certificates
 	}
@@ -148,8 +152,14 @@ func (l *leader) writeConfiguration(ctx context.Context, current *policy.Table) 
 		return nil, err
 	}
 	at := address{url: l.config.URL, authorities: l.accepted.Bundle(l.authority, accepted, time.Now()), token: l.tokens.issue()}
-	wanted := wanted{rules: current, ownership: l.config.Ownership != judgement.Off, annotations: !l.config.PoliciesOnly, address: at,
-		namespaces: l.config.ExcludeNamespaces, resources: l.config.ExcludeResources}
+	wanted := wanted{
+		rules: current, ownership: l.config.Ownership != judgement.Off, annotations: !l.config.PoliciesOnly, address: at,
+		namespaces: l.config.ExcludeNamespaces, resources: l.config.ExcludeResources,
+	}
+	if wanted.annotations {
+		l.kept.add(holdersOf(live))
+		wanted.holders = l.kept.existing(l.rules.exists)
+	}
 	out, err := applyConfiguration(ctx, l.server.Typed, wanted.configuration(), Name)
 	if err != nil {
 		return nil, fmt.Errorf("webhook configuration: %w", err)

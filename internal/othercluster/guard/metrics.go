@@ -10,6 +10,7 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 
+	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/definition/refusal"
 )
 
@@ -97,7 +98,8 @@ func decisionOf(answer *admissionv1.AdmissionResponse) string {
 	}
 	if details := answer.Result.Details; details != nil {
 		for _, cause := range details.Causes {
-			if cause.Type == refusal.CauseTypeFieldImmutable || cause.Type == metav1.CauseTypeForbidden {
+			switch cause.Type {
+			case refusal.CauseTypeFieldImmutable, keep.CauseTypeObjectKept, metav1.CauseTypeForbidden, metav1.CauseTypeFieldValueNotSupported:
 				return "refused"
 			}
 		}

@@ -108,28 +108,8 @@ spec:
 	}
 	f.asks("prod/configmaps", "c", `{data: {a: new}}`)
 	f.guarded("namespaces/finalize")
-	grant := func(user string, verbs ...string) {
-		t.Helper()
-		rbac := f.server.Client(t).RbacV1()
-		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{""}, Resources: []string{"configmaps", "namespaces", "namespaces/status"}, Verbs: verbs},
-		}}
-		if _, err := rbac.ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		binding := &rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: user}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
-			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
-		}
-		if _, err := rbac.ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		for _, verb := range verbs {
-			servertest.AwaitRight(t, f.server.Client(t), user, authorizationv1.ResourceAttributes{Verb: verb, Resource: "configmaps", Namespace: "prod"})
-		}
-	}
-	grant("ann", "get", "patch")
-	grant("bob", "get", "patch", "unlock")
+	f.grant("ann", "get", "patch")
+	f.grant("bob", "get", "patch", "unlock")
 	as := func(user string) *fixture {
 		t.Helper()
 		client, err := dynamic.NewForConfig(f.server.As(t, user, "system:authenticated"))
@@ -162,5 +142,27 @@ spec:
 			step.want != "ok" && !strings.HasPrefix(step.got, "BadRequest: ") {
 			t.Errorf("%s: %s, want %s", step.what, step.got, step.want)
 		}
+	}
+}
+
+// grant gives a user verbs for ConfigMaps and namespaces.
+func (f *fixture) grant(user string, verbs ...string) {
+	f.Helper()
+	rbac := f.server.Client(f.T).RbacV1()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"configmaps", "namespaces", "namespaces/status"}, Verbs: verbs},
+	}}
+	if _, err := rbac.ClusterRoles().Create(f.Context(), role, metav1.CreateOptions{}); err != nil {
+		f.Fatal(err)
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}
+	if _, err := rbac.ClusterRoleBindings().Create(f.Context(), binding, metav1.CreateOptions{}); err != nil {
+		f.Fatal(err)
+	}
+	for _, verb := range verbs {
+		servertest.AwaitRight(f.T, f.server.Client(f.T), user, authorizationv1.ResourceAttributes{Verb: verb, Resource: "configmaps", Namespace: "default"})
 	}
 }

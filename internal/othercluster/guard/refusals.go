@@ -68,10 +68,7 @@ func (r *refusals) add(request *admissionv1.AdmissionRequest, of policy.Found) {
 		r.merge(one, 1)
 	}
 	if len(r.pending) > 0 {
-		select {
-		case r.some <- struct{}{}:
-		default:
-		}
+		r.signal()
 	}
 }
 
@@ -86,6 +83,27 @@ func (r *refusals) merge(one result, count int) {
 		r.pending[key] = known
 	}
 	known.result, known.count = one, known.count+count
+}
+
+// restore adds refusals again that could not be written.
+func (r *refusals) restore(taken map[string]*refused) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, one := range taken {
+		if newer := r.pending[key]; newer != nil {
+			one.result, one.count = newer.result, one.count+newer.count
+		}
+		r.pending[key] = one
+	}
+	r.signal()
+}
+
+// signal says that there are refusals.
+func (r *refusals) signal() {
+	select {
+	case r.some <- struct{}{}:
+	default:
+	}
 }
 
 // refusalKey returns a text that equal refusals have in common.
@@ -108,7 +126,8 @@ func (r *refusals) write(ctx context.Context, to reporter) {
 		r.mu.Unlock()
 		err := to.update(ctx, func(results []any) []any { return withRefusals(results, taken) })
 		if err != nil && ctx.Err() == nil {
-			klog.ErrorS(err, "refusals are not reported", "count", len(taken))
+			klog.ErrorS(err, "refusals are reported later", "count", len(taken))
+			r.restore(taken)
 		}
 		select {
 		case <-ctx.Done():

@@ -49,6 +49,7 @@ func newHandler(config Config, server *connection.Connection, in handled) http.H
 		mux.Handle("POST "+path+"/{token}", in.tokens.required(in.meters, in.meters.measured(name, answer)))
 	}
 	handle(ImmutablePath, "immutable", fields.answer)
+	handle(KeepPath, "keep", keeper{server: server, live: in.live, defines: in.rules.defines}.answer)
 	handle(DefinitionsPath, "definitions", earlyGuard{live: in.live, compiler: in.rules.Compiler}.answer)
 	mode := cmp.Or(config.Ownership, judgement.EnforceEdit)
 	if mode != judgement.Off {

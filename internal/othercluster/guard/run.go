@@ -198,10 +198,11 @@ func run(ctx context.Context, config Config, server *connection.Connection, open
 	}
 	election := lifecycle.Election{Client: config.Client, Namespace: Namespace, Name: Name, Identity: config.Identity}
 	err = lifecycle.Lead(leading, election, func(ctx context.Context) error {
+		kept := newKnown()
 		l := &leader{
 			config: config, server: server, rules: rules, live: live, wake: opened.wake,
 			events: recorded, tokens: secret, told: map[string]string{},
-			auditor: auditor{config: config, rules: rules, report: reports, meters: counted},
+			auditor: auditor{config: config, rules: rules, report: reports, meters: counted, kept: kept}, kept: kept,
 		}
 		return l.run(ctx)
 	})

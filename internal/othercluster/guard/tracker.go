@@ -173,6 +173,15 @@ func (t *tracker) defines(name string) bool {
 	return err == nil && known
 }
 
+// exists reports whether a namespace or a definition exists.
+func (t *tracker) exists(h holder) bool {
+	if h.resource == definitionsResource {
+		return t.defines(h.name)
+	}
+	_, known, err := t.namespaces.GetStore().GetByKey(h.name)
+	return err == nil && known
+}
+
 // labelsOf returns the labels of a namespace.
 func (t *tracker) labelsOf(namespace string) (labels.Set, error) {
 	obj, known, err := t.namespaces.GetStore().GetByKey(namespace)

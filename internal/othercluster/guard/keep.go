@@ -1,0 +1,167 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+
+	"holdfast.dev/holdfast/internal/admission/keep"
+	"holdfast.dev/holdfast/internal/connection"
+	"holdfast.dev/holdfast/internal/othercluster/admissionreview"
+)
+
+// keeper answers reviews about the annotation holdfast.dev/keep: writes that set, change or remove it, and deletions. The plugin of our
+// server decides.
+type keeper struct {
+	server *connection.Connection
+	live   *observed
+	// defines reports whether there is a definition.
+	defines func(name string) bool
+}
+
+// answer decides about one review.
+func (k keeper) answer(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	ctx, cancel := context.WithTimeout(ctx, (keepSeconds-1)*time.Second)
+	defer cancel()
+	if err := k.check(ctx, request); err != nil {
+		return admissionreview.Denied(err)
+	}
+	return &admissionv1.AdmissionResponse{Allowed: true}
+}
+
+func (k keeper) check(ctx context.Context, request *admissionv1.AdmissionRequest) error {
+	attributes, err := attributesOf(request)
+	if err != nil {
+		return apierrors.NewBadRequest(fmt.Sprintf("review: %v", err))
+	}
+	plugin := keep.New(reviewAuthorizer{k.server.Typed.AuthorizationV1().SubjectAccessReviews()})
+	plugin.SetObjects(storedObjects{server: k.server})
+	if err := plugin.Validate(ctx, attributes, nil); err != nil {
+		return err
+	}
+	resource := attributes.GetResource().GroupResource()
+	switch {
+	case request.Operation == admissionv1.Delete && resource == definitions().GroupResource():
+		return checkDefinition(ctx, plugin, attributes.GetOldObject())
+	case request.Operation == admissionv1.Delete || request.DryRun != nil && *request.DryRun:
+		return nil
+	}
+	if _, set := keep.Value(attributes.GetObject()); !set {
+		return nil
+	}
+	for _, h := range k.holders(request) {
+		if err := k.cover(ctx, h); err != nil {
+			return apierrors.NewInternalError(fmt.Errorf("the guard cannot keep %s from being deleted yet, so the object is not stored: %w", h, err))
+		}
+	}
+	return nil
+}
+
+// checkDefinition returns a refusal if the objects of a definition keep it.
+func checkDefinition(ctx context.Context, plugin *keep.Plugin, obj runtime.Object) error {
+	content, ok := obj.(*unstructured.Unstructured)
+	if !ok || content.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	crd, err := decodeDefinition(content.Object)
+	if err != nil {
+		return apierrors.NewBadRequest(err.Error())
+	}
+	in := schema.GroupVersionResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural, Version: crd.Spec.StorageVersion()}
+	if !crd.Spec.Version(in.Version).Served {
+		for _, v := range crd.Spec.Versions {
+			if v.Served {
+				in.Version = v.Name
+			}
+		}
+	}
+	return plugin.CheckContent(ctx, content, in)
+}
+
+// holders returns the namespace and the definition of the object of a review.
+func (k keeper) holders(request *admissionv1.AdmissionRequest) []holder {
+	var out []holder
+	if request.Namespace != "" && request.Resource.Resource != namespacesResource {
+		out = append(out, holder{namespacesResource, request.Namespace})
+	}
+	name := schema.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource}.String()
+	if k.defines(name) {
+		out = append(out, holder{definitionsResource, name})
+	}
+	return out
+}
+
+// cover returns when the API server asks the guard about the deletion of a holder.
+func (k keeper) cover(ctx context.Context, h holder) error {
+	return k.live.ensure(ctx, func(in *configuration) bool { return judgesDeletion(in, h) }, func(in *configuration) error {
+		webhook := wanted{}.held(h.earlyName(), []holder{h})
+		return k.live.addEarly(ctx, in, webhook, early{path: KeepPath, annotations: map[string]string{h.annotation(): h.String()}})
+	})
+}
+
+// attributesOf returns a review as the attributes of our admission plugins.
+func attributesOf(request *admissionv1.AdmissionRequest) (admission.Attributes, error) {
+	var objects [2]runtime.Object
+	for i, raw := range []runtime.RawExtension{request.Object, request.OldObject} {
+		if len(raw.Raw) == 0 || string(raw.Raw) == "null" {
+			continue
+		}
+		obj, err := admissionreview.Object(raw)
+		if err != nil {
+			return nil, err
+		}
+		objects[i] = obj
+	}
+	by := &user.DefaultInfo{Name: request.UserInfo.Username, UID: request.UserInfo.UID, Groups: request.UserInfo.Groups, Extra: map[string][]string{}}
+	for name, values := range request.UserInfo.Extra {
+		by.Extra[name] = values
+	}
+	// The deletion of a collection has no name.
+	name := request.Name
+	if old, ok := objects[1].(metav1.Object); ok && name == "" {
+		name = old.GetName()
+	}
+	return admission.NewAttributesRecord(objects[0], objects[1], schema.GroupVersionKind(request.Kind), request.Namespace, name,
+		schema.GroupVersionResource(request.Resource), request.SubResource, admission.Operation(request.Operation), nil,
+		request.DryRun != nil && *request.DryRun, by), nil
+}
+
+// reviewAuthorizer asks the API server for rights.
+type reviewAuthorizer struct {
+	reviews authorizationclient.SubjectAccessReviewInterface
+}
+
+// Authorize implements authorizer.UnconditionalAuthorizer.
+func (a reviewAuthorizer) Authorize(ctx context.Context, of authorizer.Attributes) (authorizer.Decision, string, error) {
+	by := of.GetUser()
+	extra := map[string]authorizationv1.ExtraValue{}
+	for name, values := range by.GetExtra() {
+		extra[name] = values
+	}
+	review, err := a.reviews.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: by.GetName(), UID: by.GetUID(), Groups: by.GetGroups(), Extra: extra,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: of.GetVerb(), Group: of.GetAPIGroup(), Version: of.GetAPIVersion(), Resource: of.GetResource(),
+			Namespace: of.GetNamespace(), Name: of.GetName(),
+		},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		return authorizer.DecisionNoOpinion, "", err
+	}
+	if review.Status.Allowed {
+		return authorizer.DecisionAllow, review.Status.Reason, nil
+	}
+	return authorizer.DecisionNoOpinion, review.Status.Reason, nil
+}
