@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
@@ -23,9 +24,9 @@ import (
 // noDelete is a rule for the objects of a resource.
 type noDelete struct {
 	resource string
-	// guards is called before each question about the resource, and decide returns the words of the rule. Both may be nil.
+	// guards is called before each question about the resource, and decide returns the rule that forbids a deletion. Both may be nil.
 	guards func()
-	decide func(keep.Deletion) string
+	decide func(keep.Deletion) *keep.Rule
 }
 
 // Guards implements keep.Rules.
@@ -40,21 +41,21 @@ func (r noDelete) Guards(resource schema.GroupResource) bool {
 }
 
 // NoDelete implements keep.Rules.
-func (r noDelete) NoDelete(_ context.Context, deletion keep.Deletion) (string, error) {
+func (r noDelete) NoDelete(_ context.Context, deletion keep.Deletion) (*keep.Rule, error) {
 	if r.decide == nil {
-		return "", nil
+		return nil, nil
 	}
 	return r.decide(deletion), nil
 }
 
 // unlessRetire is the rule "no-delete unless retire while oldSelf.metadata.labels.phase == 'Ready'", where only the user alice has the
 // verb.
-func unlessRetire(deletion keep.Deletion) string {
+func unlessRetire(deletion keep.Deletion) *keep.Rule {
 	labels := (&unstructured.Unstructured{Object: deletion.Object}).GetLabels()
 	if labels["phase"] != "Ready" || deletion.User != nil && deletion.User.GetName() == "alice" {
-		return ""
+		return nil
 	}
-	return "no-delete unless retire"
+	return &keep.Rule{Mark: immutability.Mark{Unless: "retire"}}
 }
 
 func wantKept(t *testing.T, err error, text string) {
@@ -121,11 +122,11 @@ func TestKeptInTerminatingDefinition(t *testing.T) {
 	// The server asks first when it decides about the definition, and then when it deletes the object.
 	var asked atomic.Int64
 	var released atomic.Bool
-	server.Keep().SetRules(noDelete{resource: "things", decide: func(keep.Deletion) string {
+	server.Keep().SetRules(noDelete{resource: "things", decide: func(keep.Deletion) *keep.Rule {
 		if asked.Add(1) == 1 || released.Load() {
-			return ""
+			return nil
 		}
-		return "no-delete"
+		return &keep.Rule{}
 	}})
 	const name = "things.replicas.example.com"
 	if err := c.Dynamic.Resource(crdResource).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {

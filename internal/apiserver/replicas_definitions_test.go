@@ -106,7 +106,7 @@ func TestReplicasServeDefinitions(t *testing.T) {
 		return err
 	}
 	refused := func(err error) bool {
-		return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "spec.a: immutable")
+		return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "spec.a: field is immutable")
 	}
 	// The change is in force at once on the server that answered it, soon on the other.
 	if err := change(one); !refused(err) {

@@ -124,7 +124,7 @@ func (p *Plugin) reasonFor(ctx context.Context, resource schema.GroupVersionReso
 		u = nil
 	}
 	rule, err := rules.NoDelete(ctx, Deletion{Resource: resource, Object: content, User: u})
-	if err != nil || rule == "" {
+	if err != nil || rule == nil {
 		return nil, err
 	}
 	return byRule(rule), nil

@@ -53,11 +53,21 @@ func byAnnotation(t target, value string) *reason {
 	}
 }
 
-func byRule(rule string) *reason {
-	return &reason{
-		text:   fmt.Sprintf("the rule %q keeps it", rule),
-		advice: "it can be deleted when the rule does not hold any more, or by a user that the rule names",
+func byRule(rule *Rule) *reason {
+	why := &reason{text: fmt.Sprintf("the rule %q", rule.Mark), advice: "remove the rule first"}
+	if rule.Policy != "" {
+		why.text += " of policy " + rule.Policy
 	}
+	why.text += " keeps it"
+	switch {
+	case rule.Unless != "" && rule.While != "":
+		why.advice = fmt.Sprintf("it can be deleted when the condition is not true any more, or by a user that may %s it", rule.Unless)
+	case rule.Unless != "":
+		why.advice = fmt.Sprintf("a user that may %s it can delete it", rule.Unless)
+	case rule.While != "":
+		why.advice = "it can be deleted when the condition is not true any more"
+	}
+	return why
 }
 
 // refuse returns the answer to the deletion of one kept object.

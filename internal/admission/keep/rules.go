@@ -6,15 +6,24 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"holdfast.dev/holdfast/immutability"
 )
 
 // Rules are the rules "no-delete" of the server.
 type Rules interface {
 	// Guards reports whether a rule may forbid to delete an object of a resource. It is called for every deletion, so it is cheap.
 	Guards(resource schema.GroupResource) bool
-	// NoDelete returns the words of the first rule that forbids the deletion, or "". It has evaluated the condition of the rule (while)
-	// for the object, and the rights of the user (unless).
-	NoDelete(ctx context.Context, deletion Deletion) (rule string, err error)
+	// NoDelete returns the first rule that forbids the deletion, or nil. It has evaluated the condition of the rule (while) for the
+	// object, and the rights of the user (unless).
+	NoDelete(ctx context.Context, deletion Deletion) (*Rule, error)
+}
+
+// Rule is a rule that forbids a deletion.
+type Rule struct {
+	immutability.Mark
+	// Policy is the name of the policy that has the rule, "" for a rule of a definition.
+	Policy string
 }
 
 // Deletion is the deletion of one object.
@@ -34,7 +43,7 @@ type noRules struct{}
 func (noRules) Guards(schema.GroupResource) bool { return false }
 
 // NoDelete implements Rules.
-func (noRules) NoDelete(context.Context, Deletion) (string, error) { return "", nil }
+func (noRules) NoDelete(context.Context, Deletion) (*Rule, error) { return nil, nil }
 
 // toMap returns an object as Deletion needs it.
 func toMap(obj runtime.Object) (map[string]any, error) {

@@ -185,6 +185,9 @@ func (c cluster) testWriters(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, rule := range found.Rules {
+			if slices.Equal(rule.Verbs, []string{"unlock"}) { // it writes nothing by itself
+				continue
+			}
 			if slices.Contains(rule.APIGroups, "apiregistration.k8s.io") || slices.Contains(rule.APIGroups, "*") {
 				t.Errorf("the role %s has %v", role, rule)
 			}

@@ -41,7 +41,7 @@ func keepsObjects(crd *definition.CustomResourceDefinition) bool {
 
 // NoDelete implements keep.Rules: with the rules of policies, and with those in the annotation of a definition. A rule of a policy
 // that only warns forbids nothing.
-func (r *Rules) NoDelete(ctx context.Context, d keep.Deletion) (string, error) {
+func (r *Rules) NoDelete(ctx context.Context, d keep.Deletion) (*keep.Rule, error) {
 	resource, object := d.Resource.GroupResource(), unstructured.Unstructured{Object: d.Object}
 	deletion := policy.Deletion{
 		Object: policy.Object{Version: d.Resource.Version, Content: d.Object}, Namespace: object.GetNamespace(),
@@ -63,16 +63,14 @@ func (r *Rules) NoDelete(ctx context.Context, d keep.Deletion) (string, error) {
 	}
 	for _, kept := range all {
 		rule, err := kept.Rule(ctx, deletion, r.labelsOf(ctx))
-		switch {
-		case err != nil:
-			return "", err
-		case rule != nil && kept.Policy != "":
-			return rule.String() + " of policy " + kept.Policy, nil
-		case rule != nil:
-			return rule.String(), nil
+		if err != nil {
+			return nil, err
+		}
+		if rule != nil {
+			return &keep.Rule{Mark: *rule, Policy: kept.Policy}, nil
 		}
 	}
-	return "", nil
+	return nil, nil
 }
 
 // may asks whether the user of a deletion has a verb on the object. The server's own controllers have none.
