@@ -1,14 +1,18 @@
 // Package immutability finds the changes of an update that the schema of the
 // object forbids.
 //
-// A marker is a keyword on a node of a schema, one of four: [Immutable] (nothing
+// A marker is a set of constraints on a node of a schema. Four sets have a keyword: [Immutable] (nothing
 // in the subtree may change), [ImmutableKeys] (the set of keys may not change,
 // the values may), [AdditionOnly] (no key may be removed) and [DeletionOnly] (no
-// key may be added). A policy is the compiled markers of one schema. A violation
-// is one change that a marker forbids.
+// key may be added). The keyword x-kubernetes-update has any other set. A policy is the compiled markers of one
+// schema. A violation is one change that a marker forbids.
 //
 //	policy, err := immutability.Compile(s) // nil for a schema without markers
 //	violations := policy.Check(oldObj, newObj)
+//
+// A [Mark] is a rule as a line of text. Besides a marker and a path it may have a verb (unless) and a CEL expression (while).
+// The violation of such a rule names its mark. The caller decides whether the expression is true for the stored object, and
+// whether the user has the verb: this package evaluates neither.
 //
 // Other versions of a kind may have markers on fields that the version of a write does not have.
 // [FindUnseen] finds the values of these fields in the stored object, and [Unseen.Restore] adds
