@@ -28,14 +28,17 @@ field or of a type:
 
   +immutable            the value cannot change            x-kubernetes-immutable
   +immutable=keys       keys stay, values may change       x-kubernetes-immutable-keys
+  +setOnce              the value can be set later, once   x-kubernetes-update
   +additionOnly         keys or items may only be added    x-kubernetes-addition-only
   +deletionOnly         keys or items may only be removed  x-kubernetes-deletion-only
   +noPrune              unknown fields below are kept      x-kubernetes-no-prune
   +normalize=undefined  null, [] and {} become absent      x-kubernetes-normalize
 
-+k8s:immutable and +k8s:update of Kubernetes are read where they mean the same. Without
-these keywords the files are those of controller-gen, byte for byte. A marker that the
-server would refuse is an error with its file and line.
++k8s:update=NoSet,NoUnset,NoModify,NoAddItem,NoRemoveItem of Kubernetes, or a part of this
+set, becomes x-kubernetes-update or the marker for the set, and +k8s:immutable becomes
+x-kubernetes-immutable. Without these keywords the files are those of controller-gen, byte
+for byte. A marker that the server would refuse, and a comment that only looks like a
+marker, is an error with its file and line.
 
 With --check nothing is written: the exit code is 1 if a file on disk differs.`
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-tools/pkg/crd"
 
+	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/source"
 	"holdfast.dev/holdfast/internal/manifest"
@@ -31,6 +32,8 @@ type mark struct {
 	place place
 	// text is the marker as the user wrote it. field is the field of objects.
 	text, field string
+	// forbids is what the keyword forbids, Free for a keyword that is not about updates.
+	forbids immutability.Marker
 }
 
 // position is a position in a schema.
@@ -93,39 +96,49 @@ func (a *annotator) node(s map[string]any, n node, at position) {
 	}
 }
 
-// mark adds the keywords of one node.
+// embeddedType is the reason to refuse a marker on a type that a struct embeds.
+const embeddedType = "the type is embedded in another, so it has no node of its own: mark its fields"
+
+// mark adds the keywords of one node. The markers of Holdfast come first: those of Kubernetes may
+// say less, and are then covered.
 func (a *annotator) mark(s map[string]any, n node, at position) {
 	for _, p := range n.places {
 		for _, u := range usesOf(p.markers) {
 			if p.embedded {
-				p.refuse(u, "the type is embedded in another, so it has no node of its own: mark its fields")
+				p.refuse(string(u), embeddedType)
 				continue
 			}
-			word := vocabulary[string(u)]
-			if other, ok := a.excluding(s, word.name, at); ok {
-				p.refuse(u, fmt.Sprintf("excludes %s on %s (%s)", other.text, other.place.name, other.place.location()))
-				continue
-			}
-			a.set(s, word, mark{p, "+" + string(u), at.field}, at)
+			a.set(s, vocabulary[string(u)], mark{place: p, text: "+" + string(u), field: at.field}, at)
 		}
 	}
 	for _, p := range n.places {
-		name, text := translate(p.markers, s, at)
-		if p.embedded || text == "" {
+		m, text := translate(p.markers)
+		switch {
+		case m == immutability.Free:
+			continue
+		case p.embedded:
+			p.refuse(text[1:], embeddedType)
 			continue
 		}
-		if name == "" {
-			a.warnings = append(a.warnings, p.problem(text, "no marker of Holdfast has this meaning, so it has no effect"))
-			continue
+		if other, ok := a.protected(s, at); !ok || !other.forbids.Covers(m) {
+			a.set(s, forbidding(m), mark{place: p, text: text, field: at.field}, at)
 		}
-		if _, ok := a.excluding(s, name, at); !ok {
-			a.set(s, keyword{name, true}, mark{p, text, at.field}, at)
+		if !at.required && allowsSetting(p.markers) {
+			a.warnings = append(a.warnings, p.problem(text, "the field is optional, and cannot be set later; "+
+				"the CEL rules of controller-gen allow to set it once: write +setOnce for that"))
 		}
 	}
 }
 
-// set adds a keyword, unless it is there already.
+// set adds a keyword. A node has at most one keyword about updates.
 func (a *annotator) set(s map[string]any, word keyword, m mark, at position) {
+	m.forbids = word.marker
+	if other, ok := a.protected(s, at); ok && word.marker != immutability.Free {
+		if other.forbids != word.marker {
+			m.place.refuse(m.text[1:], fmt.Sprintf("excludes %s on %s (%s)", other.text, other.place.name, other.place.location()))
+		}
+		return
+	}
 	if _, ok := s[word.name]; ok {
 		return
 	}
@@ -133,14 +146,11 @@ func (a *annotator) set(s map[string]any, word keyword, m mark, at position) {
 	a.places[at.path.Child(word.name).String()] = m
 }
 
-// excluding returns another keyword about updates that a node has already.
-func (a *annotator) excluding(s map[string]any, name string, at position) (mark, bool) {
-	if !slices.Contains(protecting, name) {
-		return mark{}, false
-	}
-	for _, other := range protecting {
-		if _, ok := s[other]; ok && other != name {
-			return a.places[at.path.Child(other).String()], true
+// protected returns the keyword about updates that a node has already.
+func (a *annotator) protected(s map[string]any, at position) (mark, bool) {
+	for _, name := range protecting {
+		if _, ok := s[name]; ok {
+			return a.places[at.path.Child(name).String()], true
 		}
 	}
 	return mark{}, false
@@ -152,13 +162,8 @@ func (a *annotator) markKeys(s, items map[string]any, at position) {
 	if s[schema.ListTypeKeyword] != "map" || items[schema.ImmutableKeyword] != nil {
 		return
 	}
-	var origin mark
-	for _, name := range protecting[1:] {
-		if _, ok := s[name]; ok {
-			origin = a.places[at.path.Child(name).String()]
-		}
-	}
-	if origin.text == "" {
+	origin, _ := a.protected(s, at)
+	if origin.forbids == immutability.Immutable || origin.forbids&immutability.ImmutableKeys == 0 {
 		return
 	}
 	properties, _ := items["properties"].(map[string]any)
@@ -167,7 +172,7 @@ func (a *annotator) markKeys(s, items map[string]any, at position) {
 		name, _ := key.(string)
 		if child, ok := properties[name].(map[string]any); ok {
 			below := position{path: at.path.Child("items", "properties").Key(name)}
-			a.set(child, keyword{schema.ImmutableKeyword, true}, origin, below)
+			a.set(child, forbidding(immutability.Immutable), origin, below)
 		}
 	}
 }

@@ -26,7 +26,7 @@ import (
 
 // ours matches the lines with keywords of Holdfast.
 var ours = regexp.MustCompile(
-	`(?m)^ *x-kubernetes-(immutable|immutable-keys|addition-only|deletion-only|no-prune|normalize): \w+\n`)
+	`(?m)^ *x-kubernetes-(immutable|immutable-keys|addition-only|deletion-only|no-prune|normalize): \w+\n|^ *x-kubernetes-update:\n( *- No\w+\n)+`)
 
 // TestSample generates the definitions of the sample API. Without the keywords of Holdfast they
 // are, byte for byte, those of controller-gen.
@@ -36,8 +36,8 @@ func TestSample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantWarning := "testdata/api/v1alpha1/lock.go:26:2: +k8s:update=NoSet on field Depth of LockSpec: " +
-		"no marker of Holdfast has this meaning, so it has no effect"
+	wantWarning := "testdata/api/v1/boat.go:73:2: +k8s:immutable on field Name of BoatSpec: the field is optional, and cannot be set later; " +
+		"the CEL rules of controller-gen allow to set it once: write +setOnce for that"
 	if diff := cmp.Diff(wantWarning, result.Warnings.Error()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
@@ -59,8 +59,12 @@ func TestSample(t *testing.T) {
 	}
 	wantKeywords := map[string][]string{
 		"harbour.example.com_boats.yaml": {
+			"properties[spec].properties[berth] x-kubernetes-update [NoUnset NoModify]",
+			"properties[spec].properties[captain] x-kubernetes-update [NoSet NoUnset]",
 			"properties[spec].properties[cargo] x-kubernetes-deletion-only",
 			"properties[spec].properties[engine] x-kubernetes-immutable",
+			"properties[spec].properties[engines] x-kubernetes-update [NoUnset NoRemoveItem]",
+			"properties[spec].properties[engines].items.properties[name] x-kubernetes-immutable",
 			"properties[spec].properties[extra] x-kubernetes-no-prune",
 			"properties[spec].properties[flags] x-kubernetes-addition-only",
 			"properties[spec].properties[home] x-kubernetes-immutable",
@@ -70,12 +74,17 @@ func TestSample(t *testing.T) {
 			"properties[spec].properties[masts].items.properties[name] x-kubernetes-immutable",
 			"properties[spec].properties[moorings] x-kubernetes-addition-only",
 			"properties[spec].properties[moorings].items.properties[name] x-kubernetes-immutable",
+			"properties[spec].properties[name] x-kubernetes-immutable",
 			"properties[spec].properties[notes] x-kubernetes-normalize",
 			"properties[spec].properties[owners] x-kubernetes-addition-only",
 			"properties[spec].properties[owners].items.properties[name] x-kubernetes-immutable",
+			"properties[spec].properties[radio] x-kubernetes-update [NoModify]",
 			"properties[spec].properties[registration] x-kubernetes-immutable",
 		},
-		"harbour.example.com_locks.yaml": {"properties[spec] x-kubernetes-immutable"},
+		"harbour.example.com_locks.yaml": {
+			"properties[spec] x-kubernetes-immutable",
+			"properties[spec].properties[depth] x-kubernetes-update [NoSet]",
+		},
 	}
 	for _, file := range result.Files {
 		if diff := cmp.Diff(wantKeywords[file.Name], keywords(t, file.Data)); diff != "" {
@@ -146,6 +155,9 @@ func keywords(t *testing.T, data []byte) []string {
 				found = append(found, fmt.Sprintf("%s %s", at.Path, name))
 			}
 		}
+		if at.Schema.Update != nil {
+			found = append(found, fmt.Sprintf("%s %s %v", at.Path, schema.UpdateKeyword, at.Schema.Update))
+		}
 		return true
 	})
 	slices.Sort(found)
@@ -163,13 +175,22 @@ func TestWrongUses(t *testing.T) {
 		"markers": {"testdata/wrong/v1/wrong.go", []string{
 			"testdata/wrong/v1/wrong.go: +immutableKeys is no marker: write +immutable=keys",
 			"testdata/wrong/v1/wrong.go: +addition-only is no marker: write +additionOnly",
+			"testdata/wrong/v1/wrong.go:68: +immutable: true is no marker: write +immutable",
+			"testdata/wrong/v1/wrong.go: +imutable is no marker: write +immutable",
+			"testdata/wrong/v1/wrong.go: +k8s:Update=NoSet is no marker: write +k8s:update=NoSet,NoUnset,...",
+			"testdata/wrong/v1/wrong.go: + setOnce is no marker: write +setOnce",
+			"testdata/wrong/v1/wrong.go:80: +immutable at the end of a line has no effect: write it on a line above",
+			"testdata/wrong/v1/wrong.go:83: +k8s:update=NoSet at the end of a line has no effect: write it on a line above",
+			"testdata/wrong/v1/wrong.go:85: +setOnce in a comment of this form has no effect: write it after //",
 		}},
 		"arguments": {"testdata/unparsed/v1/unparsed.go", []string{
 			"testdata/unparsed/v1/unparsed.go: +immutable=values: unknown argument: write +immutable or +immutable=keys",
 			"testdata/unparsed/v1/unparsed.go: +normalize: unknown argument: write +normalize=undefined",
 			"testdata/unparsed/v1/unparsed.go: +additionOnly=true: unknown argument: write +additionOnly",
-			"testdata/unparsed/v1/unparsed.go: +k8s:update=Never: unknown argument: " +
-				"write one of NoSet, NoUnset, NoModify, NoAddItem, NoRemoveItem",
+			"testdata/unparsed/v1/unparsed.go: +k8s:update=Never: update: " +
+				`must be a set of NoSet, NoUnset, NoModify, NoAddItem, NoRemoveItem, and has "Never"`,
+			"testdata/unparsed/v1/unparsed.go: +k8s:update=NoSet,NoSet: update: has NoSet twice",
+			"testdata/unparsed/v1/unparsed.go: +immutable=true: unknown argument: write +immutable or +immutable=keys",
 			"testdata/unparsed/v1/unparsed.go: +noPrune:deep=true: unknown argument: write +noPrune",
 		}},
 	}

@@ -1,61 +1,44 @@
 package generate
 
 import (
-	"slices"
-
 	"sigs.k8s.io/controller-tools/pkg/markers"
 
-	"holdfast.dev/holdfast/schema"
+	"holdfast.dev/holdfast/immutability"
 )
 
-// constraints are the arguments of the marker +k8s:update.
-var constraints = []string{"NoSet", "NoUnset", "NoModify", "NoAddItem", "NoRemoveItem"}
+// The markers of Kubernetes.
+const (
+	kubernetesImmutable = "k8s:immutable"
+	kubernetesUpdate    = "k8s:update"
+)
 
-// translate returns the keyword that means the same as the markers of Kubernetes on a place,
-// empty if there is none. text is the markers as the user wrote them, for messages.
-//
-// +k8s:immutable on an optional field allows controllers to set the field once, according
-// to controller-gen, which writes CEL rules for that. No keyword means this.
-func translate(values markers.MarkerValues, s map[string]any, at position) (keyword, text string) {
-	if len(values[kubernetesImmutable]) > 0 && at.required {
-		return schema.ImmutableKeyword, "+" + kubernetesImmutable
+// translate returns what the markers of Kubernetes on a place forbid, Free if there are none. text is
+// the markers as the user wrote them, for messages.
+func translate(values markers.MarkerValues) (m immutability.Marker, text string) {
+	if len(values[kubernetesImmutable]) > 0 {
+		m, text = immutability.Immutable, " +"+kubernetesImmutable
 	}
-	var given []string
 	for _, v := range values[kubernetesUpdate] {
-		if u, ok := v.(use); ok {
-			given = append(given, string(u[len(kubernetesUpdate)+1:]))
-			text += " +" + string(u)
+		u, ok := v.(use)
+		if !ok {
+			continue
 		}
+		// ParseMarker has accepted the argument.
+		given, _ := immutability.ParseWord("update=" + string(u[len(kubernetesUpdate)+1:]))
+		m |= given
+		text += " +" + string(u)
 	}
-	if len(given) == 0 {
-		return "", ""
+	if m.Covers(immutability.Immutable) {
+		m = immutability.Immutable
 	}
-	return updateKeyword(given, s, at), text[1:]
+	if text == "" {
+		return immutability.Free, ""
+	}
+	return m, text[1:]
 }
 
-// updateKeyword returns the keyword for the constraints of +k8s:update, empty if there is
-// none with the same meaning.
-func updateKeyword(given []string, s map[string]any, at position) string {
-	has := func(constraint string) bool { return slices.Contains(given, constraint) }
-	_, isMap := s["additionalProperties"]
-	isList := s["type"] == "array"
-	switch {
-	case !isList && !isMap:
-		_, isStruct := s["properties"]
-		all := has("NoSet") && has("NoUnset") && has("NoModify")
-		// A struct that is required is always set.
-		if all || isStruct && at.required && has("NoModify") {
-			return schema.ImmutableKeyword
-		}
-	case has("NoAddItem") && has("NoRemoveItem"):
-		if s[schema.ListTypeKeyword] == "set" {
-			return schema.ImmutableKeyword
-		}
-		return schema.ImmutableKeysKeyword
-	case has("NoAddItem") && !has("NoUnset"):
-		return schema.DeletionOnlyKeyword
-	case has("NoRemoveItem") && !has("NoSet"):
-		return schema.AdditionOnlyKeyword
-	}
-	return ""
+// allowsSetting reports whether controller-gen writes a CEL rule for the markers of an optional field
+// that allows to set the field once.
+func allowsSetting(values markers.MarkerValues) bool {
+	return len(values[kubernetesImmutable]) > 0 && len(values[kubernetesUpdate]) == 0
 }

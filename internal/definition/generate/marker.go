@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/controller-tools/pkg/markers"
 
+	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/schema"
 )
 
@@ -14,36 +15,37 @@ import (
 type keyword struct {
 	name  string
 	value any
+	// marker says what the keyword forbids, Free for a keyword that is not about updates.
+	marker immutability.Marker
 }
+
+// forbidding returns the keyword for a marker.
+func forbidding(m immutability.Marker) keyword { return keyword{m.Keyword(), m.KeywordValue(), m} }
 
 // vocabulary has the keyword for each marker of Holdfast.
 var vocabulary = map[string]keyword{
-	"immutable":           {schema.ImmutableKeyword, true},
-	"immutable=keys":      {schema.ImmutableKeysKeyword, true},
-	"additionOnly":        {schema.AdditionOnlyKeyword, true},
-	"deletionOnly":        {schema.DeletionOnlyKeyword, true},
-	"noPrune":             {schema.NoPruneKeyword, true},
-	"normalize=undefined": {schema.NormalizeKeyword, "undefined"},
+	"immutable":           forbidding(immutability.Immutable),
+	"immutable=keys":      forbidding(immutability.ImmutableKeys),
+	"setOnce":             forbidding(immutability.SetOnce),
+	"additionOnly":        forbidding(immutability.AdditionOnly),
+	"deletionOnly":        forbidding(immutability.DeletionOnly),
+	"noPrune":             {schema.NoPruneKeyword, true, immutability.Free},
+	"normalize=undefined": {schema.NormalizeKeyword, "undefined", immutability.Free},
 }
 
 // names are the names of the markers of Holdfast, each with the forms that a user may write.
 var names = map[string]string{
 	"immutable":    "+immutable or +immutable=keys",
+	"setOnce":      "+setOnce",
 	"additionOnly": "+additionOnly",
 	"deletionOnly": "+deletionOnly",
 	"noPrune":      "+noPrune",
 	"normalize":    "+normalize=undefined",
 }
 
-// The markers of Kubernetes that are read where they mean the same.
-const (
-	kubernetesImmutable = "k8s:immutable"
-	kubernetesUpdate    = "k8s:update"
-)
-
 // protecting are the keywords about updates. A node has at most one of them.
 var protecting = []string{
-	schema.ImmutableKeyword, schema.ImmutableKeysKeyword, schema.AdditionOnlyKeyword, schema.DeletionOnlyKeyword,
+	schema.ImmutableKeyword, schema.ImmutableKeysKeyword, schema.AdditionOnlyKeyword, schema.DeletionOnlyKeyword, schema.UpdateKeyword,
 }
 
 // use is a marker in a comment, without its plus sign.
@@ -58,8 +60,8 @@ func (u *use) ParseMarker(name, anonymous, argument string) error {
 	*u = use(text)
 	switch {
 	case anonymous == kubernetesUpdate:
-		if !slices.Contains(constraints, argument) {
-			return fmt.Errorf("+%s: unknown argument: write one of %s", text, strings.Join(constraints, ", "))
+		if _, err := immutability.ParseWord("update=" + argument); err != nil {
+			return fmt.Errorf("+%s: %w", text, err)
 		}
 		return nil
 	case anonymous == kubernetesImmutable && argument == "":
@@ -89,6 +91,9 @@ func register(into *markers.Registry) error {
 		}
 	}
 	if err := into.Define(kubernetesImmutable, markers.DescribesType, use("")); err != nil {
+		return err
+	}
+	if err := into.Define(kubernetesUpdate, markers.DescribesType, use("")); err != nil {
 		return err
 	}
 	return into.Define(kubernetesUpdate, markers.DescribesField, use(""))

@@ -1,9 +1,7 @@
 package generate
 
 import (
-	"errors"
 	"fmt"
-	"go/ast"
 	"go/token"
 	"os"
 	"path/filepath"
@@ -83,8 +81,8 @@ func problemsOf(roots []*loader.Package, dir string) error {
 }
 
 // refuse adds an error about a marker to the package of the place.
-func (p place) refuse(u use, message string) {
-	p.pkg.AddError(p.positioned(fmt.Errorf("+%s on %s: %s", u, p.name, message)))
+func (p place) refuse(marker, message string) {
+	p.pkg.AddError(p.positioned(fmt.Errorf("+%s on %s: %s", marker, p.name, message)))
 }
 
 // problem returns a problem at the place.
@@ -101,47 +99,3 @@ func (p place) location() string { return p.pkg.Fset.Position(p.Pos()).String() 
 // Pos returns the position of the field or type itself: its markers may be in several
 // comments.
 func (p place) Pos() token.Pos { return p.node.Pos() }
-
-// misspelled reports comments that look like a marker of Holdfast but are none. Such a comment
-// has no effect, and its author thinks that the field is protected.
-func (r *resolver) misspelled() {
-	similar := map[string]string{"immutablekeys": "+immutable=keys"}
-	for name := range names {
-		similar[strings.ToLower(name)] = "+" + name
-	}
-	similar["normalize"] = "+normalize=undefined"
-	for _, pkg := range r.packages() {
-		for _, file := range pkg.Syntax {
-			for _, comments := range file.Comments {
-				for _, comment := range comments.List {
-					if err := misspelling(comment, similar); err != nil {
-						pkg.AddError(loader.ErrFromNode(err, comment))
-					}
-				}
-			}
-		}
-	}
-}
-
-// misspelling returns an error for a comment such as +Immutable, + immutable or +immutable-keys:
-// it has the letters of a marker, in upper or lower case, but is not the marker.
-func misspelling(comment *ast.Comment, similar map[string]string) error {
-	text, ok := strings.CutPrefix(strings.TrimSpace(strings.TrimPrefix(comment.Text, "//")), "+")
-	if !ok {
-		return nil
-	}
-	name, _, _ := strings.Cut(text, "=")
-	if _, known := names[name]; known {
-		return nil
-	}
-	letters := func(r rune) rune {
-		if 'a' <= r && r <= 'z' {
-			return r
-		}
-		return -1
-	}
-	if right, ok := similar[strings.Map(letters, strings.ToLower(name))]; ok {
-		return errors.New("+" + text + " is no marker: write " + right)
-	}
-	return nil
-}

@@ -10,6 +10,8 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/crd"
 	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
+
+	"holdfast.dev/holdfast/immutability"
 )
 
 // place is a field or a type in Go source.
@@ -129,6 +131,9 @@ func (r *resolver) values(n node) node {
 	return r.merge(parts, nil)
 }
 
+// withoutNode is the reason to refuse a marker on a field that JSON leaves out, or on an embedded struct.
+const withoutNode = "the field has no node of its own in the schema: mark the fields of its type"
+
 // typePlaces returns the place of a type, nothing if it is not declared in a package that
 // was loaded. When it first meets a type, it reports markers on fields without a node.
 func (r *resolver) typePlaces(typ crd.TypeIdent) []place {
@@ -142,7 +147,10 @@ func (r *resolver) typePlaces(typ crd.TypeIdent) []place {
 			f := &info.Fields[i]
 			if _, ok := jsonName(f); !ok {
 				for _, u := range usesOf(f.Markers) {
-					fieldPlace(typ, f).refuse(u, "the field has no node of its own in the schema: mark the fields of its type")
+					fieldPlace(typ, f).refuse(string(u), withoutNode)
+				}
+				if m, text := translate(f.Markers); m != immutability.Free {
+					fieldPlace(typ, f).refuse(text[1:], withoutNode)
 				}
 			}
 		}

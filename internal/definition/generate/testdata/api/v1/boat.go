@@ -43,6 +43,10 @@ type Flags []string
 // +kubebuilder:validation:Enum=sloop;ketch;yawl
 type Rig string
 
+// Radio is a call sign.
+// +k8s:update=NoModify
+type Radio string
+
 // Mast is one of the masts.
 type Mast struct {
 	Name   string             `json:"name"`
@@ -63,10 +67,29 @@ type BoatSpec struct {
 	// +k8s:immutable
 	Keel string `json:"keel"`
 
-	// Name may be set once.
+	// Name cannot be set later here. The CEL rules of controller-gen allow that.
 	// +k8s:immutable
 	// +optional
 	Name string `json:"name,omitempty"`
+
+	// Berth may be set once.
+	// +setOnce
+	// +optional
+	Berth string `json:"berth,omitempty"`
+
+	// Captain stays set, and may change.
+	// +k8s:update=NoSet,NoUnset
+	// +optional
+	Captain string `json:"captain,omitempty"`
+
+	// Engines has a set that needs the keys of its items.
+	// +listType=map
+	// +listMapKey=name
+	// +k8s:update=NoUnset,NoRemoveItem
+	Engines []Mast `json:"engines,omitempty"`
+
+	// Radio has a type with a marker of Kubernetes.
+	Radio Radio `json:"radio"`
 
 	// Engine cannot be set, cleared or changed later.
 	// +k8s:update=NoSet

@@ -20,7 +20,7 @@ type Lock struct {
 type LockSpec struct {
 	// Width is in metres.
 	Width int64 `json:"width"`
-	// Depth may be cleared and changed, but not set later. No keyword means that.
+	// Depth may be cleared and changed, but not set later.
 	// +k8s:update=NoSet
 	// +optional
 	Depth *int64 `json:"depth,omitempty"`

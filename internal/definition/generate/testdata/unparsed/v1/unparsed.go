@@ -17,6 +17,10 @@ type Unparsed struct {
 	C map[string]string `json:"c"`
 	// +k8s:update=Never
 	D string `json:"d"`
+	// +k8s:update=NoSet,NoSet
+	F string `json:"f"`
+	// +immutable=true
+	G string `json:"g"`
 	// +noPrune:deep=true
 	E string `json:"e"`
 }

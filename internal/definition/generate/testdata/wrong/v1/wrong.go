@@ -65,6 +65,34 @@ type WrongSpec struct {
 	// +addition-only
 	Hyphen map[string]string `json:"hyphen"`
 
+	// +immutable: true
+	Colon string `json:"colon"`
+
+	// +imutable
+	Letter string `json:"letter"`
+
+	// +k8s:Update=NoSet
+	Case string `json:"case"`
+
+	// + setOnce
+	Blank string `json:"blank"`
+
+	Trailing string `json:"trailing"` // +immutable
+
+	// +optional
+	TrailingUpdate string `json:"trailingUpdate,omitempty"` // +k8s:update=NoSet
+
+	/* +setOnce */
+	Block string `json:"block"`
+
+	// +setOnce
+	// +k8s:update=NoSet
+	Both string `json:"both,omitempty"` // want `+k8s:update=NoSet on field Both of WrongSpec: excludes +setOnce on field Both of WrongSpec (testdata/wrong/v1/wrong.go:90:2)`
+
+	// +listType=set
+	// +k8s:update=NoAddItem,NoRemoveItem
+	Items []string `json:"items"` // want `+k8s:update=NoAddItem,NoRemoveItem on field Items of WrongSpec: the items of a list of type set are its keys: use x-kubernetes-immutable (spec.items of wrongs.wrong.example.com)`
+
 	// +immutable
 	Hidden string `json:"-"` // want `+immutable on field Hidden of WrongSpec: the field has no node of its own in the schema: mark the fields of its type`
 }
