@@ -65,6 +65,7 @@ func Compare(ctx context.Context, oldCRD, newCRD *definition.CustomResourceDefin
 			c.schemas(i, old, v)
 		}
 	}
+	c.joinVersions()
 	slices.SortStableFunc(c.found, func(a, b Change) int { return cmp.Compare(b.Severity, a.Severity) })
 	return c.found
 }

@@ -2,6 +2,7 @@ package change_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,12 @@ spec:
 func v1(spec string) string {
 	return head + "  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: " +
 		spec + "}}}}\n"
+}
+
+// ruled returns a definition with the annotation, in which spec has the field a.
+func ruled(rules ...string) string {
+	return strings.Replace(v1(object("a: {type: string}")), "metadata: {name: widgets.example.com}", "metadata:\n  name: widgets.example.com\n"+
+		"  annotations:\n    holdfast.dev/immutability: |\n      "+strings.Join(rules, "\n      "), 1)
 }
 
 // object is the schema of an object with properties.
@@ -176,6 +183,153 @@ func TestCompare(t *testing.T) {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestCompareRules checks the changes of rules of the annotation, also those that a schema cannot state.
+func TestCompareRules(t *testing.T) {
+	const (
+		ready, busy = "oldSelf.spec.a == 'ready'", "oldSelf.spec.a == 'busy'"
+		field       = "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[a]"
+		annotation  = "metadata.annotations[holdfast.dev/immutability]"
+	)
+	marked := func(keywords string) string { return v1(object("a: {type: string, " + keywords + "}")) }
+	tests := map[string]struct {
+		old, updated string
+		want         []string // severity, rule, path, message and reason
+	}{
+		"the keyword and the line": {marked("x-kubernetes-update: [NoUnset, NoModify]"), ruled("set-once spec.a"), nil},
+		"the marker and the set":   {marked("x-kubernetes-immutable: true"), marked("x-kubernetes-update: [NoModify, NoSet, NoUnset]"), nil},
+		"two lines and one set":    {ruled("no-unset spec.a", "no-modify spec.a"), ruled("set-once spec.a"), nil},
+		"two lines with a condition and one set": {
+			ruled("no-unset spec.a while "+ready, "no-modify spec.a while "+ready), ruled("set-once spec.a while " + ready), nil,
+		},
+		"a set loses a constraint": {
+			marked("x-kubernetes-immutable: true"), marked("x-kubernetes-update: [NoUnset, NoModify]"),
+			[]string{"warning marker-loosened " + field + ": changed from immutable to set-once"},
+		},
+		"a set gains a constraint": {
+			ruled("no-unset spec.a"), ruled("set-once spec.a"), []string{"error marker-tightened " + field + ": changed from no-unset to set-once"},
+		},
+		"a set loses and gains": {
+			ruled("update=NoSet,NoModify spec.a"), ruled("set-once spec.a"),
+			[]string{
+				"error marker-tightened " + field + ": changed from update=NoSet,NoModify to set-once",
+				"warning marker-loosened " + field + ": changed from update=NoSet,NoModify to set-once",
+			},
+		},
+		"unless added": {
+			marked("x-kubernetes-immutable: true"), ruled("immutable spec.a unless resize"),
+			[]string{"warning marker-loosened " + field + ": changed from immutable to immutable unless resize: " +
+				"a user that may resize the object can break the rule from now on"},
+		},
+		"unless removed": {
+			ruled("immutable spec.a unless resize"), marked("x-kubernetes-immutable: true"),
+			[]string{"error marker-tightened " + field + ": changed from immutable unless resize to immutable"},
+		},
+		"while added": {
+			ruled("immutable spec.a"), ruled("immutable spec.a while " + ready),
+			[]string{"warning marker-loosened " + field + ": changed from immutable to immutable while " + ready +
+				": the rule holds only while " + ready},
+		},
+		"while removed": {
+			ruled("immutable spec.a unless resize while " + ready), ruled("immutable spec.a unless resize"),
+			[]string{"error marker-tightened " + field + ": changed from immutable unless resize while " + ready + " to immutable unless resize"},
+		},
+		"another verb": {
+			ruled("immutable spec.a unless resize"), ruled("immutable spec.a unless move"),
+			[]string{"warning not-comparable " + field + ": changed from immutable unless resize to immutable unless move: " +
+				"the verb was resize and is move: other users may have it, so the rule may be weaker"},
+		},
+		"another condition": {
+			ruled("immutable spec.a while " + ready), ruled("immutable spec.a while " + busy),
+			[]string{"warning not-comparable " + field + ": changed from immutable while " + ready + " to immutable while " + busy +
+				": the condition was " + ready + " and is " + busy + ": they cannot be compared, so the rule may be weaker"},
+		},
+		"a verb in place of a condition": {
+			ruled("immutable spec.a while " + ready), ruled("immutable spec.a unless move"),
+			[]string{"warning not-comparable " + field + ": changed from immutable while " + ready + " to immutable unless move: " +
+				"a rule with a verb and one with a condition cannot be compared, so the rule may be weaker"},
+		},
+		"one of several rules removed": {
+			ruled("set-once spec.a", "no-set spec.a unless move"), ruled("set-once spec.a"),
+			[]string{"warning marker-loosened " + field + ": changed from set-once and no-set unless move to set-once"},
+		},
+		"a rule that another one contains": {ruled("immutable spec.a", "no-set spec.a unless move"), ruled("immutable spec.a"), nil},
+		"a rule above with the same verb": {ruled("immutable spec.a unless move"), ruled("immutable spec unless move"), []string{
+			"error marker-tightened spec.versions[0].schema.openAPIV3Schema.properties[spec]: changed from free to immutable unless move",
+		}},
+		"no-delete added": {
+			ruled("immutable spec.a"), ruled("immutable spec.a", "no-delete"),
+			[]string{"error marker-tightened " + annotation + ": deletion: changed from free to no-delete"},
+		},
+		"no-delete removed": {ruled("no-delete"), ruled(""), []string{
+			"warning marker-loosened " + annotation + ": deletion: changed from no-delete to free",
+		}},
+		"no-delete with a verb": {ruled("no-delete"), ruled("no-delete unless scrap"), []string{
+			"warning marker-loosened " + annotation + ": deletion: changed from no-delete to no-delete unless scrap: " +
+				"a user that may scrap the object can break the rule from now on",
+		}},
+		"a label": {ruled(`immutable metadata.labels["team"]`), ruled(`no-unset metadata.labels["team"]`), []string{
+			"warning marker-loosened " + annotation + ": metadata.labels.team: changed from immutable to no-unset",
+		}},
+		"a label and all labels": {ruled(`no-unset metadata.labels["team"]`), ruled("immutable metadata.labels"), []string{
+			"error marker-tightened " + annotation + ": metadata.labels: changed from free to immutable",
+		}},
+		"all versions and one": {ruled("set-once spec.a"), ruled("v1: set-once spec.a"), nil},
+		"another version": {ruled("set-once spec.a unless move"), ruled("v2: set-once spec.a unless move"), []string{
+			"warning marker-loosened " + field + ": changed from set-once unless move to free",
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, c := range change.Compare(t.Context(), read(t, test.old), read(t, test.updated)) {
+				if c.Rule != "escape-opened" && c.Rule != "update-refused" {
+					got = append(got, fmt.Sprintf("%s %s %s: %s: %s", c.Severity, c.Rule, c.Path, c.Message, c.Reason))
+				}
+			}
+			if len(got) != len(test.want) {
+				t.Fatalf("changes %q, want %q", got, test.want)
+			}
+			for i, want := range test.want {
+				if !strings.HasPrefix(got[i], want) {
+					t.Errorf("change %q, want %q", got[i], want)
+				}
+			}
+		})
+	}
+}
+
+// TestCompareVersions checks that a rule about deletion is one change for all versions, and names the version if it is not.
+func TestCompareVersions(t *testing.T) {
+	second := "  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}}\n"
+	old := ruled("set-once spec.a") + second
+	for rule, want := range map[string]string{
+		"no-delete":     "deletion: changed from free to no-delete",
+		"v2: no-delete": "deletion: changed from free to no-delete in version v2",
+	} {
+		changes := change.Compare(t.Context(), read(t, old), read(t, ruled("set-once spec.a", rule)+second))
+		if len(changes) != 1 || changes[0].Message != want {
+			t.Errorf("%s: changes %+v", rule, changes)
+		}
+	}
+	refused := change.Compare(t.Context(), read(t, old), read(t, ruled("set-once spec.a", "set-once spec.none")+second))
+	if len(refused) != 1 || strings.Contains(refused[0].Message, "in version") {
+		t.Errorf("an update that the server refuses: %+v", refused)
+	}
+}
+
+// TestHitsOfRules checks which objects rules about labels and about deletion hit.
+func TestHitsOfRules(t *testing.T) {
+	oldCRD, newCRD := read(t, ruled("no-unset spec.a")), read(t, ruled("no-unset spec.a", `immutable metadata.labels["team"]`, "no-delete"))
+	changes := change.Compare(t.Context(), oldCRD, newCRD)
+	hits := change.Kind{Old: compile(t, oldCRD), New: compile(t, newCRD)}.Hits(t.Context(), changes, []map[string]any{
+		yamltest.Map(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, labels: {team: x}}}"),
+		yamltest.Map(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: b}}"),
+	})
+	if !slices.Equal(hits, []int{1, 2}) {
+		t.Errorf("hits %v of %+v", hits, changes)
 	}
 }
 

@@ -50,8 +50,8 @@ var Rules = []finding.Rule{
 	{ID: celRule, Summary: "CEL rules changed."},
 	{ID: defaultRule, Summary: "A default changed."},
 	{ID: normalizeRule, Summary: "Empty values of a field are removed, or no longer removed."},
-	{ID: tightenedRule, Summary: "A marker forbids updates that were accepted."},
-	{ID: loosenedRule, Summary: "A marker forbids less than before."},
+	{ID: tightenedRule, Summary: "A rule forbids updates or deletions that were accepted."},
+	{ID: loosenedRule, Summary: "A rule forbids less than before."},
 	{ID: escapeRule, Summary: "A marked field can now be changed in two writes."},
-	{ID: notComparableRule, Summary: "Parts of a schema changed that cannot be compared."},
+	{ID: notComparableRule, Summary: "Parts of a schema, or rules, changed that cannot be compared."},
 }

@@ -13,8 +13,8 @@ import (
 
 // schemas reports the changes of the schema of one version.
 func (c *comparison) schemas(index int, old, updated *definition.CustomResourceDefinitionVersion) {
-	oldSchema, oldErr := c.oldCRD.MarkedSchema(old)
-	newSchema, newErr := c.newCRD.MarkedSchema(updated)
+	before, oldErr := protectionOf(c.oldCRD, old)
+	after, newErr := protectionOf(c.newCRD, updated)
 	if oldErr != nil || newErr != nil {
 		// The server refuses such a schema, which is a change of its own.
 		return
@@ -26,9 +26,9 @@ func (c *comparison) schemas(index int, old, updated *definition.CustomResourceD
 	if was := c.oldCRD.Spec.Pruned(updated.Name); was != s.pruned {
 		s.pruning(was, nil)
 	}
-	s.structure(skeleton.Build(oldSchema).Schema(), skeleton.Build(newSchema).Schema(), place{kept: !s.pruned})
-	s.values(orEmpty(oldSchema), orEmpty(newSchema), nil)
-	s.markers(oldSchema, newSchema)
+	s.structure(skeleton.Build(before.schema).Schema(), skeleton.Build(after.schema).Schema(), place{kept: !s.pruned})
+	s.values(orEmpty(before.schema), orEmpty(after.schema), nil)
+	s.markers(before, after)
 }
 
 // schemaComparison collects the changes between two schemas.
