@@ -19,6 +19,7 @@ import (
 
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/definition/preview"
+	"holdfast.dev/holdfast/internal/definition/refusal"
 	"holdfast.dev/holdfast/internal/finding"
 	"holdfast.dev/holdfast/internal/manifest"
 	"holdfast.dev/holdfast/value"
@@ -44,6 +45,8 @@ type Plan struct {
 	Notes []string
 	// Loss is what is lost if the object is replaced.
 	Loss preview.Loss
+	// Kept says why the server refuses to delete the object, empty if it does not.
+	Kept string
 }
 
 // The rules of reasons.
@@ -79,10 +82,16 @@ func FromJudgement(j preview.Judgement, object manifest.Object) Plan {
 			Message: "must be of type " + wrong.Want + ", not " + wrong.Got,
 		})
 	}
-	for _, v := range j.Violations {
-		add(placeOf(j.New, v), finding.Finding{
-			Rule: ImmutableRule, Severity: finding.Error, Path: v.Path.String(), Message: v.Message(), Fix: v.Hint(),
-		})
+	answer := refusal.Answer{Values: true}
+	for _, v := range j.Refused {
+		f := finding.Finding{
+			Rule: ImmutableRule, Severity: finding.Error, Path: v.Path.String(), Message: answer.Message(v), Fix: v.Hint(),
+		}
+		f.Fix = WithConditions(f, nil)
+		add(placeOf(j.New, v.Violation), f)
+	}
+	for _, v := range j.Allowed {
+		p.Override(answer.Override(v))
 	}
 	for _, err := range j.Invalid {
 		add(err.Field, FromError(err))

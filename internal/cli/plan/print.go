@@ -82,6 +82,9 @@ func reasonText(f finding.Finding) string {
 func (p *Plan) printReplacement(out io.Writer) {
 	fmt.Fprintf(out, "  plan: the update is refused, but the same object can be created\n    - delete %s\n    + create %s\n",
 		p.Object, p.Object)
+	if p.Kept != "" {
+		fmt.Fprintf(out, "  but the deletion is refused: %s\n", p.Kept)
+	}
 	losses := p.losses()
 	if len(losses) == 0 {
 		fmt.Fprintln(out, "  lost: nothing but the identity (uid, creation time)")
@@ -137,6 +140,7 @@ type object struct {
 	Changes   []Change      `json:"changes,omitempty"`
 	Unchecked []string      `json:"uncheckedVersions,omitempty"`
 	Notes     []string      `json:"notes,omitempty"`
+	Kept      string        `json:"kept,omitempty"`
 	Lost      *preview.Loss `json:"lost,omitempty"`
 }
 
@@ -153,7 +157,7 @@ func PrintJSON(out io.Writer, plans []Plan) error {
 			one.Reasons = append(one.Reasons, reason{f.Rule, f.File, f.Line, f.Column, f.Path, f.Message, f.Fix})
 		}
 		if p.Outcome == preview.Replace {
-			one.Lost = &p.Loss
+			one.Lost, one.Kept = &p.Loss, p.Kept
 		}
 		objects = append(objects, one)
 	}

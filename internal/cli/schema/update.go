@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -12,6 +13,7 @@ import (
 	"holdfast.dev/holdfast/internal/cli/plan"
 	"holdfast.dev/holdfast/internal/definition/preview"
 	"holdfast.dev/holdfast/internal/finding"
+	"holdfast.dev/holdfast/internal/policy"
 )
 
 const updateHelp = `Decide whether a server would accept an update of custom resources.
@@ -27,6 +29,10 @@ object and creating the new one loses: status, finalizers that run first, owner
 references, fields that only the server's object has, and children that the server
 deletes with their owner. Children are looked for in OLD and in --objects.
 
+A rule with "while" counts if its condition is true for the object in OLD. A rule with
+"unless" counts unless --may names its verb. If an object must be replaced and a rule or
+an annotation keeps it from being deleted, the plan says so.
+
 The exit code is 1 if an update is refused. Webhooks and admission policies do not run.`
 
 const updateExamples = `  # Would the server accept an edited file?
@@ -41,6 +47,7 @@ type updating struct {
 	catalog catalog
 	output  string
 	objects []string
+	may     []string
 	version string
 }
 
@@ -57,6 +64,7 @@ func newUpdateCommand(version string) *cobra.Command {
 	u.catalog.addFlag(cmd)
 	cmd.Flags().StringVarP(&u.output, "output", "o", "text", "output format: text, json, sarif or github")
 	cmd.Flags().StringSliceVar(&u.objects, "objects", nil, "files or directories with more objects, among which children are looked for")
+	cmd.Flags().StringSliceVar(&u.may, "may", nil, "verbs that the user of the update has on the objects, as rules name them after unless")
 	return cmd
 }
 
@@ -167,6 +175,7 @@ func (u *updating) judge(ctx context.Context, p pairs) ([]plan.Plan, error) {
 	for _, o := range p.others {
 		others = append(others, o.value)
 	}
+	may := func(verb string) bool { return slices.Contains(u.may, verb) }
 	var plans []plan.Plan
 	for _, updated := range p.updated {
 		def, version, err := u.catalog.find(updated.Object)
@@ -178,11 +187,14 @@ func (u *updating) judge(ctx context.Context, p pairs) ([]plan.Plan, error) {
 		}
 		judgement := preview.Update{
 			Definition: def.CustomResourceDefinition, Versions: def.versions, Version: version.Kind.Version,
-			Old: p.find(updated), New: updated.value,
+			Old: p.find(updated), New: updated.value, May: may,
 		}.Judge(ctx)
 		one := plan.FromJudgement(judgement, updated.Object)
 		if one.Outcome == preview.Replace {
 			one.Loss = judgement.Loss(others)
+			one.Kept = plan.Kept(ctx, def.CustomResourceDefinition, policy.Deletion{
+				Object: policy.Object{Version: version.Kind.Version, Content: judgement.Old}, May: may,
+			})
 		}
 		plans = append(plans, one)
 	}

@@ -2,9 +2,12 @@
 // steps and with the rules of the server.
 //
 // The outcome of an update is one of four: the object stays unchanged, it is updated in
-// place, it must be replaced because a marker forbids the update, or the new object is
+// place, it must be replaced because a rule forbids the update, or the new object is
 // not valid. To replace an object is to delete it and to create the new one. A loss is
 // something of the old object that the new one does not have.
+//
+// The condition of a rule (while) is evaluated for the old object. The rights of the user (unless)
+// are what the caller says.
 //
 //	judgement := preview.Update{Definition: crd, Versions: versions, Old: old, New: new}.Judge(ctx)
 //
@@ -22,8 +25,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/definition/refusal"
 	"holdfast.dev/holdfast/skeleton"
 )
 
@@ -48,6 +51,8 @@ type Update struct {
 	// Old is the object that the server has, nil if the client creates it. New is the
 	// object that the client sends.
 	Old, New map[string]any
+	// May reports whether the user of the update has a verb on the object. Without it the user has none.
+	May func(verb string) bool
 }
 
 // Judgement is what the server would decide.
@@ -55,8 +60,9 @@ type Judgement struct {
 	Outcome Outcome
 	// WrongTypes are values for which the server answers 400 before any other check.
 	WrongTypes []skeleton.WrongType
-	// Violations are changes that markers forbid.
-	Violations []immutability.Violation
+	// Refused are changes that rules forbid. Allowed are those that break a rule and that a right of the user
+	// allows.
+	refusal.Decision
 	// Invalid are the errors of the schema and its CEL rules.
 	Invalid field.ErrorList
 	// Dropped are the fields of the new object that the schema does not specify.
@@ -91,7 +97,7 @@ func (u Update) Judge(ctx context.Context) Judgement {
 		j.Invalid = version.Validate(ctx, j.New, j.Old)
 	}
 	if u.Old != nil {
-		u.check(&j, version)
+		u.check(ctx, &j, version)
 	}
 	j.Outcome = j.outcome(ctx, version)
 	return j
@@ -100,7 +106,7 @@ func (u Update) Judge(ctx context.Context) Judgement {
 // outcome returns the outcome that follows from the findings. A CEL rule may refuse the update
 // and accept the same object as a new one.
 func (j *Judgement) outcome(ctx context.Context, version *definition.Compiled) Outcome {
-	refused := len(j.Violations) > 0 || len(j.Invalid) > 0
+	refused := len(j.Refused) > 0 || len(j.Invalid) > 0
 	switch {
 	case len(j.WrongTypes) > 0:
 		return Invalid
@@ -122,13 +128,9 @@ func (j *Judgement) outcome(ctx context.Context, version *definition.Compiled) O
 	return InPlace
 }
 
-// check finds the changes that markers of any served or stored version forbid.
-func (u Update) check(j *Judgement, version *definition.Compiled) {
-	j.Violations = version.Policy.Check(j.Old, j.New)
-	known := map[string]bool{}
-	for _, violation := range j.Violations {
-		known[violation.String()] = true
-	}
+// check finds the changes that rules of any served or stored version forbid.
+func (u Update) check(ctx context.Context, j *Judgement, version *definition.Compiled) {
+	j.Decision = u.decide(ctx, version, j.Old, j.New)
 	conversion := u.Definition.Spec.Conversion
 	byWebhook := conversion != nil && conversion.Strategy == apiextensionsv1.WebhookConverter
 	for i := range u.Definition.Spec.Versions {
@@ -141,13 +143,25 @@ func (u Update) check(j *Judgement, version *definition.Compiled) {
 			j.Unchecked = append(j.Unchecked, v.Name)
 			continue
 		}
-		for _, violation := range other.Policy.Check(u.convert(j.Old, other), u.convert(j.New, other)) {
-			if text := violation.String(); !known[text] {
-				known[text] = true
-				j.Violations = append(j.Violations, violation)
-			}
-		}
+		j.Merge(u.decide(ctx, other, u.convert(j.Old, other), u.convert(j.New, other)))
 	}
+}
+
+// decide returns what becomes of the changes that the rules of a version forbid. Both objects are in this version.
+func (u Update) decide(ctx context.Context, version *definition.Compiled, oldObj, newObj map[string]any) refusal.Decision {
+	source := ""
+	if version.Kind.Version != u.Version {
+		source = "version " + version.Kind.Version
+	}
+	may := u.May
+	if may == nil {
+		may = func(string) bool { return false }
+	}
+	edge := refusal.Edge{
+		Holds: func(expression string) (bool, error) { return version.Holds(ctx, expression, oldObj) },
+		May:   may,
+	}
+	return edge.Decide(refusal.Of(source, version.Policy.Check(oldObj, newObj)))
 }
 
 // convert returns a copy of an object as a GET in another version would return it, without a

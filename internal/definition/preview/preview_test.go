@@ -9,6 +9,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/preview"
+	"holdfast.dev/holdfast/internal/definition/refusal"
 	"holdfast.dev/holdfast/internal/definition/source"
 	"holdfast.dev/holdfast/internal/manifest"
 	"holdfast.dev/holdfast/internal/yamltest"
@@ -101,8 +102,11 @@ func findings(j preview.Judgement) []string {
 	for _, w := range j.WrongTypes {
 		lines = append(lines, w.Path+": must be "+w.Want)
 	}
-	for _, v := range j.Violations {
+	for _, v := range j.Refused {
 		lines = append(lines, v.String())
+	}
+	for _, v := range j.Allowed {
+		lines = append(lines, refusal.Answer{Values: true}.Override(v))
 	}
 	for _, err := range j.Invalid {
 		lines = append(lines, err.Error())
@@ -197,6 +201,70 @@ func TestJudge(t *testing.T) {
 				t.Errorf("the new object was changed:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestJudgeRules checks rules with a condition, rules with a verb, and rules about labels. The annotation and the schema say the
+// same of spec.colour, which is one violation.
+func TestJudgeRules(t *testing.T) {
+	t.Parallel()
+	const rules = `{name: widgets.example.com, annotations: {holdfast.dev/immutability: "
+      no-unset spec.shape unless reshape\n
+      set-once spec.colour while oldSelf.spec.replicas > 1\n
+      no-set spec.notes while oldSelf.status.phase == 'Ready'\n
+      v2: immutable spec.colour\n
+      addition-only metadata.labels"}}`
+	text := strings.Replace(widgets, "{name: widgets.example.com}", rules, 1)
+	text = strings.Replace(text, "!has(oldSelf.shape) ||", "true ||", 1)
+	text = strings.Replace(text, "{type: object, x-kubernetes-preserve-unknown-fields: true}", "{type: object, properties: {phase: {type: string}}}", 1)
+	crd, versions := read(t, text)
+	if errs := crd.AnnotationErrors(); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	const unclear = "spec.notes: field is immutable: no-set while oldSelf.status.phase == 'Ready': added [\"a\"]"
+	tests := map[string]struct {
+		old, updated string
+		outcome      preview.Outcome
+		want         []string
+	}{
+		"the condition holds":         {"spec: {notes: []}\nstatus: {phase: Ready}", "spec: {notes: [a]}", preview.Replace, []string{unclear}},
+		"the condition does not hold": {"spec: {}\nstatus: {phase: New}", "spec: {notes: [a]}", preview.InPlace, nil},
+		"the condition has no value":  {"spec: {}", "spec: {notes: [a]}", preview.Replace, []string{unclear + " unclear"}},
+		"set once, and a keyword of v2": {"spec: {colour: red}", "spec: {colour: blue}", preview.Replace, []string{
+			`spec.colour: field is immutable: changed from "red" to "blue"`,
+		}},
+		"a right":       {"spec: {shape: round}", "spec: {}", preview.InPlace, []string{`spec.shape: removed "round" by the right to reshape`}},
+		"another right": {"spec: {size: s}", "spec: {}", preview.Replace, []string{`spec.size: field is immutable: removed "s"`}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const head = "apiVersion: example.com/v1\nkind: Widget\n"
+			j := preview.Update{
+				Definition: crd, Versions: versions, Version: "v1", May: func(verb string) bool { return verb == "reshape" },
+				Old: yamltest.Map(t, head+"metadata: {name: a}\n"+test.old), New: yamltest.Map(t, head+"metadata: {name: a}\n"+test.updated),
+			}.Judge(t.Context())
+			got := findings(j)
+			for i, v := range j.Refused {
+				if v.Unclear != nil {
+					got[i] += " unclear"
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" || j.Outcome != test.outcome {
+				t.Errorf("outcome %q, findings (-want +got):\n%s", j.Outcome, diff)
+			}
+		})
+	}
+	label := preview.Update{
+		Definition: crd, Versions: versions, Version: "v1",
+		Old: yamltest.Map(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, labels: {team: x}}, spec: {shape: round}}"),
+		New: yamltest.Map(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, spec: {}}"),
+	}.Judge(t.Context())
+	want := []string{
+		`spec.shape: field is immutable: no-unset: removed "round"`, `metadata.labels.team: field is immutable: addition only: removed "x"`,
+	}
+	if diff := cmp.Diff(want, findings(label)); diff != "" {
+		t.Errorf("a label, and a user without rights (-want +got):\n%s", diff)
 	}
 }
 
