@@ -25,6 +25,10 @@ const planHelp = `
  dry runs; nothing is written. If you may not send dry runs, the plan is made from what you
  may read, and says so.
 
+ If a rule refuses a change, the plan says whether its condition is true, and whether you
+ have the right that lifts it. For an object that must be replaced it says whether the
+ server would refuse to delete it.
+
  Exit status with --plan: 0 if nothing would change, 1 if something would, 2 if the server
  would refuse an object or an object could not be judged.`
 

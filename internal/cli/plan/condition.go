@@ -42,15 +42,14 @@ func WithConditions(f finding.Finding, lacks func(verb string) bool) string {
 	return strings.Join(hints, "; ")
 }
 
-// Override adds a note about a change that breaks a rule and that a right of the user allows. It takes the warning of the server, and
-// reports whether the warning is one about a right.
-func (p *Plan) Override(warning string) bool {
-	found := rightPart.FindStringSubmatch(warning)
-	if found == nil {
-		return false
+// IsOverride reports whether a warning of the server is about a change that a right of the user allows.
+func IsOverride(warning string) bool { return rightPart.MatchString(warning) }
+
+// Override adds a note about a change that breaks a rule and that a right of the user allows. It takes the warning of the server.
+func (p *Plan) Override(warning string) {
+	if found := rightPart.FindStringSubmatch(warning); found != nil {
+		p.Notes = append(p.Notes, fmt.Sprintf("you have the right to %s, so the server accepts with a warning: %s", found[2], found[1]))
 	}
-	p.Notes = append(p.Notes, fmt.Sprintf("you have the right to %s, so the server accepts with a warning: %s", found[2], found[1]))
-	return true
 }
 
 // Kept returns why the server would refuse a deletion, empty if it would not: by the annotation of the object, or by a rule of the

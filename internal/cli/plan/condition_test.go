@@ -33,8 +33,8 @@ func TestWithConditions(t *testing.T) {
 func TestOverride(t *testing.T) {
 	t.Parallel()
 	var p plan.Plan
-	if p.Override("v1 Widget is deprecated") || !p.Override(`spec.size: changed from "L" to "M" by the right to resize`) {
-		t.Error("not the warning about a right")
+	for _, warning := range []string{"v1 Widget is deprecated", `spec.size: changed from "L" to "M" by the right to resize`} {
+		p.Override(warning)
 	}
 	want := []string{`you have the right to resize, so the server accepts with a warning: spec.size: changed from "L" to "M"`}
 	if !slices.Equal(p.Notes, want) {

@@ -66,8 +66,9 @@ var Rules = []finding.Rule{
 }
 
 // FromJudgement returns the plan for a custom resource that package preview has judged. object
-// is the new object in its file; without a file, its document is nil.
-func FromJudgement(j preview.Judgement, object manifest.Object) Plan {
+// is the new object in its file; without a file, its document is nil. lacks reports whether the user is known not to have a verb; it may
+// be nil.
+func FromJudgement(j preview.Judgement, object manifest.Object, lacks func(verb string) bool) Plan {
 	p := Plan{Object: NameOf(j.New), Outcome: j.Outcome, Unchecked: j.Unchecked}
 	add := func(place string, f finding.Finding) {
 		f.Object = p.Object
@@ -87,7 +88,7 @@ func FromJudgement(j preview.Judgement, object manifest.Object) Plan {
 		f := finding.Finding{
 			Rule: ImmutableRule, Severity: finding.Error, Path: v.Path.String(), Message: answer.Message(v), Fix: v.Hint(),
 		}
-		f.Fix = WithConditions(f, nil)
+		f.Fix = WithConditions(f, lacks)
 		add(placeOf(j.New, v.Violation), f)
 	}
 	for _, v := range j.Allowed {

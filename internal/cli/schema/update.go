@@ -189,7 +189,7 @@ func (u *updating) judge(ctx context.Context, p pairs) ([]plan.Plan, error) {
 			Definition: def.CustomResourceDefinition, Versions: def.versions, Version: version.Kind.Version,
 			Old: p.find(updated), New: updated.value, May: may,
 		}.Judge(ctx)
-		one := plan.FromJudgement(judgement, updated.Object)
+		one := plan.FromJudgement(judgement, updated.Object, nil)
 		if one.Outcome == preview.Replace {
 			one.Loss = judgement.Loss(others)
 			one.Kept = plan.Kept(ctx, def.CustomResourceDefinition, policy.Deletion{

@@ -17,8 +17,8 @@ import (
 // objects into some.
 const maxMessage = 300
 
-// reasonsOf returns the reasons in the answer of a server.
-func reasonsOf(err error) []finding.Finding {
+// reasonsOf returns the reasons in the answer of a server. may reports whether the user has a verb.
+func reasonsOf(err error, may func(verb string) bool) []finding.Finding {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil || len(status.Status().Details.Causes) == 0 {
 		return []finding.Finding{{Rule: plan.InvalidRule, Severity: finding.Error, Message: value.Cut(err.Error(), maxMessage)}}
@@ -26,7 +26,7 @@ func reasonsOf(err error) []finding.Finding {
 	var found []finding.Finding
 	for _, cause := range status.Status().Details.Causes {
 		f := finding.Finding{
-			Rule: plan.InvalidRule, Severity: finding.Error, Message: value.Cut(cause.Message, maxMessage),
+			Rule: plan.InvalidRule, Severity: finding.Error, Message: cause.Message,
 			// Server-side apply writes a dot before the first name.
 			Path: strings.TrimPrefix(cause.Field, "."),
 		}
@@ -35,7 +35,9 @@ func reasonsOf(err error) []finding.Finding {
 		}
 		if strings.Contains(cause.Message, "immutable") || cause.Type == "FieldImmutable" {
 			f.Rule = plan.ImmutableRule
+			f.Fix = plan.WithConditions(f, func(verb string) bool { return !may(verb) })
 		}
+		f.Message = value.Cut(f.Message, maxMessage)
 		known := func(other finding.Finding) bool { return other.Path == f.Path && other.Message == f.Message }
 		if !slices.ContainsFunc(found, known) {
 			found = append(found, f)

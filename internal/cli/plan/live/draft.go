@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"holdfast.dev/holdfast/internal/cli/plan"
+	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/preview"
 	"holdfast.dev/holdfast/internal/finding"
 	"holdfast.dev/holdfast/value"
@@ -17,6 +18,8 @@ import (
 type draft struct {
 	plan.Plan
 	in *input
+	// crd is the definition of a custom resource, if the plan needed it.
+	crd *definition.CustomResourceDefinition
 }
 
 func (d *draft) note(format string, args ...any) {
@@ -48,7 +51,7 @@ func (d *draft) compare(merged map[string]any) {
 func (d *draft) explained(reasons []finding.Finding) []finding.Finding {
 	for i := range reasons {
 		f := &reasons[i]
-		if f.Rule != plan.ImmutableRule || strings.Contains(f.Message, "changed from") || d.in.GetKind() == "Secret" {
+		if f.Rule != plan.ImmutableRule || f.Fix != "" || strings.Contains(f.Message, "changed from") || d.in.GetKind() == "Secret" {
 			continue
 		}
 		if old, ok := valueOf(d.live(), f.Path); ok {

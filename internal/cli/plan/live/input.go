@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/internal/manifest"
 )
@@ -69,7 +70,7 @@ func (p *Planner) connect(in *input) error {
 	if err != nil {
 		return err
 	}
-	client, err := p.Factory.UnstructuredClientForMapping(mapping)
+	client, err := p.clientFor(mapping)
 	if err != nil {
 		return err
 	}
@@ -87,6 +88,23 @@ func (p *Planner) connect(in *input) error {
 		Client: client, Mapping: mapping, Namespace: in.GetNamespace(), Name: in.GetName(), Source: in.source,
 	}
 	return nil
+}
+
+// clientFor returns the client that the factory has for a resource, with a transport that collects the warnings about rights.
+func (p *Planner) clientFor(mapping *meta.RESTMapping) (resource.RESTClient, error) {
+	config, err := p.Factory.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	config = rest.CopyConfig(config)
+	config.APIPath = "/apis"
+	if mapping.GroupVersionKind.Group == "" {
+		config.APIPath = "/api"
+	}
+	config.ContentConfig = resource.UnstructuredPlusDefaultContentConfig()
+	config.GroupVersion = new(mapping.GroupVersionKind.GroupVersion())
+	config.Wrap(p.overrides.wrap)
+	return rest.RESTClientFor(config)
 }
 
 // kindOf returns the kind that a CustomResourceDefinition defines.

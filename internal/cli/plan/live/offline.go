@@ -21,8 +21,8 @@ import (
 	"holdfast.dev/holdfast/internal/native/rules"
 )
 
-// offline decides about an object without dry runs, with the engines of the server. It knows
-// neither webhooks nor policies.
+// offline decides about an object without dry runs, with the engines of the server and with the ImmutabilityPolicies that the user may
+// read. It does not know webhooks and admission policies.
 func (p *Planner) offline(ctx context.Context, d *draft, why error) {
 	d.note("the server did not check this plan: %v", why)
 	scheme := native.NewScheme()
@@ -66,17 +66,19 @@ func (p *Planner) builtIn(ctx context.Context, d *draft, scheme *runtime.Scheme)
 	if err != nil {
 		return err
 	}
-	refusals := append(frozen.Check(newObj, oldObj), rules.ValidateUpdate(newObj, oldObj)...)
+	refusals := reasonsFrom(append(frozen.Check(newObj, oldObj), rules.ValidateUpdate(newObj, oldObj)...))
+	refusals = append(refusals, p.checkPolicies(ctx, d, live.Object, merged.Object)...)
 	switch {
 	case len(refusals) > 0 && len(errs) > 0:
 		d.refuse(reasonsFrom(errs))
 	case len(refusals) > 0:
-		d.Reasons = d.explained(reasonsFrom(refusals))
+		d.Reasons = d.explained(refusals)
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(created)
 		if err != nil {
 			return err
 		}
 		p.lose(ctx, d, content)
+		d.Kept = p.keptOffline(ctx, d)
 	default:
 		d.compare(merged.Object)
 	}
@@ -112,13 +114,14 @@ func (p *Planner) custom(ctx context.Context, d *draft) error {
 	if err != nil {
 		return fmt.Errorf("read the definition of %s from the cluster: %w", d.in.GetKind(), err)
 	}
+	d.crd = def.CustomResourceDefinition
 	versions, err := definition.Compile(def.CustomResourceDefinition)
 	if err != nil {
 		return err
 	}
 	update := preview.Update{
 		Definition: def.CustomResourceDefinition, Versions: versions, Version: d.in.GroupVersionKind().Version,
-		Old: d.live(), New: d.in.Object,
+		Old: d.live(), New: d.in.Object, May: p.mays(ctx, d),
 	}
 	if live, ok := d.in.info.Object.(*unstructured.Unstructured); ok && live != nil {
 		merged, err := mergeCustom(d.in.Unstructured, live)
@@ -128,12 +131,21 @@ func (p *Planner) custom(ctx context.Context, d *draft) error {
 		update.New = merged.Object
 	}
 	judgement := update.Judge(ctx)
-	judged := plan.FromJudgement(judgement, manifest.Object{})
+	// The judgement has asked for the rights, so a change is refused only without one.
+	judged := plan.FromJudgement(judgement, manifest.Object{}, func(string) bool { return true })
 	d.Outcome, d.Reasons, d.Unchecked = judged.Outcome, judged.Reasons, judged.Unchecked
+	d.Notes = append(d.Notes, judged.Notes...)
+	if update.Old != nil {
+		refusals := p.checkPolicies(ctx, d, judgement.Old, judgement.New)
+		if d.Reasons = append(d.Reasons, refusals...); len(refusals) > 0 && (d.Outcome == preview.InPlace || d.Outcome == preview.Unchanged) {
+			d.Outcome = preview.Replace
+		}
+	}
 	switch d.Outcome {
 	case preview.Replace:
 		update.Old, update.New = nil, d.in.Object
 		p.lose(ctx, d, update.Judge(ctx).New)
+		d.Kept = p.keptOffline(ctx, d)
 	case preview.InPlace:
 		d.Changes = changes(judgement.Old, judgement.New)
 	}

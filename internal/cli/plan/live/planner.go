@@ -5,7 +5,8 @@
 //
 // The server decides, by dry runs. If the client may not send them, or a webhook does not
 // support them, the engines of the server decide with what the cluster has: the definition of
-// a custom resource, the immutable fields of a built-in kind. The plan then has a note.
+// a custom resource, the immutable fields of a built-in kind, and the ImmutabilityPolicies. The
+// plan then has a note. The server also says which rights the user has.
 //
 // A Planner reads objects and sends dry runs. It changes nothing on the server.
 package live
@@ -47,6 +48,7 @@ type Planner struct {
 	openapi   openapi3.Root
 	family    family
 	places    places
+	overrides overrides
 	// defined are the kinds of definitions among the files, with the outcome for the
 	// definition. created are the namespaces among the files.
 	defined map[runtimeschema.GroupKind]preview.Outcome
@@ -159,6 +161,7 @@ func (p *Planner) fill(ctx context.Context, d *draft) {
 
 // judge decides about an object by a dry run of apply.
 func (p *Planner) judge(ctx context.Context, d *draft) {
+	p.overrides.take() // those of another object
 	merged, err := kubectldiff.InfoObject{
 		LocalObj: d.in.DeepCopy(), Info: d.in.info, Encoder: scheme.DefaultJSONEncoder(), OpenAPIGetter: p.Factory,
 		OpenAPIV3Root: p.openapi, Force: true, ServerSideApply: p.ServerSide, FieldManager: p.FieldManager,
@@ -170,6 +173,9 @@ func (p *Planner) judge(ctx context.Context, d *draft) {
 		d.Outcome = preview.Create
 	case err == nil:
 		d.compare(contentOf(merged))
+		for _, warning := range p.overrides.take() {
+			d.Override(warning)
+		}
 	case isUndecided(err):
 		p.offline(ctx, d, err)
 	case isNew && apierrors.IsNotFound(err) && p.created[d.Namespace]:
@@ -178,9 +184,9 @@ func (p *Planner) judge(ctx context.Context, d *draft) {
 	case !isRefusal(err):
 		d.fail(err)
 	case isNew, p.ServerSide && apierrors.IsConflict(err):
-		d.refuse(reasonsOf(err))
+		d.refuse(reasonsOf(err, p.mays(ctx, d)))
 	default:
-		d.Reasons = d.explained(reasonsOf(err))
+		d.Reasons = d.explained(reasonsOf(err, p.mays(ctx, d)))
 		p.replacement(ctx, d)
 	}
 }

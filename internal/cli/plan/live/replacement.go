@@ -28,13 +28,38 @@ func (p *Planner) replacement(ctx context.Context, d *draft) {
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
 		d.note("a quota has no room for a second object; deleting the old one makes room")
 	case isRefusal(err):
-		d.refuse(reasonsOf(err))
+		d.refuse(reasonsOf(err, p.mays(ctx, d)))
 		return
 	default:
 		d.fail(err)
 		return
 	}
 	p.lose(ctx, d, d.in.Object)
+	d.Kept = p.kept(ctx, d)
+}
+
+// kept returns why the server refuses to delete the object, empty if it does not. A dry run asks the server. If the user may not
+// delete objects, the rules that the user can read decide.
+func (p *Planner) kept(ctx context.Context, d *draft) string {
+	helper := resource.NewHelper(d.in.info.Client, d.in.info.Mapping).DryRun(true)
+	_, err := helper.DeleteWithOptions(d.in.GetNamespace(), d.in.GetName(), &metav1.DeleteOptions{})
+	switch {
+	case err == nil || apierrors.IsNotFound(err):
+		return ""
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot delete resource "):
+		if def, err := p.definition(ctx, d.in); err == nil {
+			d.crd = def.CustomResourceDefinition
+		}
+		return p.keptOffline(ctx, d)
+	case isRefusal(err):
+		var texts []string
+		for _, reason := range reasonsOf(err, p.mays(ctx, d)) {
+			texts = append(texts, reason.Message)
+		}
+		return strings.Join(texts, "; ")
+	}
+	d.note("not checked whether the server would delete the object: %v", err)
+	return ""
 }
 
 // lose makes the plan one of replacement, and finds what is lost. updated is the new object, as
