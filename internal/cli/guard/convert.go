@@ -17,10 +17,14 @@ import (
 
 const convertHelp = `Move the markers of CustomResourceDefinitions into an annotation, or back.
 
-A Kubernetes API server refuses a schema with markers such as x-kubernetes-immutable,
-or drops them. It keeps the annotation holdfast.dev/immutability, which "holdfast serve"
-and "holdfast guard serve" both read. With --to markers the command moves the markers of
-the annotation into the schemas again.
+A Kubernetes API server refuses a schema with markers such as x-kubernetes-immutable
+and x-kubernetes-update, or drops them. It keeps the annotation holdfast.dev/immutability,
+which "holdfast serve" and "holdfast guard serve" both read. With --to markers the command
+moves the rules of the annotation into the schemas again.
+
+A schema cannot state a rule with "unless" or "while", a rule about deletion, labels or
+annotations, or a second rule for a field. Such lines stay in the annotation, and with
+--to markers the command names them.
 
 In both directions it removes the CEL rules that "holdfast schema compile" wrote. It
 refuses a definition that the other side cannot express, and prints nothing for it. Objects
@@ -62,16 +66,15 @@ func (c *conversion) run(cmd *cobra.Command) error {
 	}
 	refused, separator := 0, ""
 	for _, o := range objects {
-		result := stock.Compile(cmd.Context(), o, stock.Options{Target: target})
-		for _, r := range result.Refusals {
-			at := o.Locate(r.Path)
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s:%d: %s: %s: %s\n", o.File, at.Line, result.Name, r.Path, r.Message)
+		converted, err := c.convert(cmd, target, o)
+		if err != nil {
+			return err
 		}
-		if len(result.Refusals) > 0 {
+		if converted == nil {
 			refused++
 			continue
 		}
-		text, err := yaml.Marshal(result.Objects[0])
+		text, err := yaml.Marshal(converted)
 		if err != nil {
 			return err
 		}
@@ -84,6 +87,42 @@ func (c *conversion) run(cmd *cobra.Command) error {
 		return fmt.Errorf("definitions that cannot be converted: %d", refused)
 	}
 	return nil
+}
+
+// convert returns a converted definition, nil if it cannot be converted. It prints why.
+func (c *conversion) convert(cmd *cobra.Command, target stock.Target, o manifest.Object) (map[string]any, error) {
+	say := func(name, path, message string) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s:%d: %s: %s: %s\n", o.File, o.Locate(path).Line, name, path, message)
+	}
+	rules, err := split(o)
+	if err != nil {
+		say(o.Kind, annotationPath, err.Error())
+		return nil, nil
+	}
+	result := stock.Compile(cmd.Context(), rules.Object, stock.Options{Target: target})
+	for _, r := range result.Refusals {
+		say(result.Name, r.Path, r.Message)
+	}
+	if len(result.Refusals) > 0 {
+		return nil, nil
+	}
+	converted := result.Objects[0]
+	wrong, err := rules.addRest(converted)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range wrong {
+		say(result.Name, e.Field, e.ErrorBody())
+	}
+	if len(wrong) > 0 {
+		return nil, nil
+	}
+	if target == stock.Markers {
+		for _, m := range rules.rest {
+			say(result.Name, annotationPath, "stays in the annotation, because no schema can state it: "+m.String())
+		}
+	}
+	return converted, nil
 }
 
 // readDefinitions reads the CustomResourceDefinitions in files. It is an error if there is none.
