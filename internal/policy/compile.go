@@ -84,8 +84,8 @@ func (c Compiler) addPolicy(
 		return nil
 	}
 	for _, mode := range []string{Enforce, Warn} {
-		marks, err := policy.marks(mode)
-		if err != nil {
+		marks, wrong := policy.marks(mode)
+		for _, err := range wrong {
 			said.add(err.Error())
 		}
 		from := Source{Policy: policy.Name, Warns: mode == Warn, Match: selected}

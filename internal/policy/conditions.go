@@ -11,23 +11,22 @@ import (
 	"holdfast.dev/holdfast/internal/while"
 )
 
-// ConditionErrors compiles the conditions of a valid policy for the resources that have their fields, and returns what is wrong. A
-// resource that the server does not have is left out: its conditions are compiled when it is installed.
+// ConditionErrors compiles the conditions of a policy for the resources that have their fields, and returns what is wrong. It leaves
+// out rules that cannot be read, and resources that the server does not have: their conditions are compiled when they are installed.
 func (c Compiler) ConditionErrors(ctx context.Context, policy *ImmutabilityPolicy) (field.ErrorList, error) {
 	var errs field.ErrorList
-	for i, line := range policy.lines() {
-		_, rule := policy.split(line)
-		marks, err := immutability.ParseMarks(rule)
-		if err != nil || len(marks) != 1 || marks[0].While == "" {
+	all, _ := policy.rules()
+	for _, rule := range all {
+		if rule.mark.While == "" {
 			continue
 		}
 		for _, text := range policy.Spec.Resources {
-			problem, err := c.conditionProblem(ctx, runtimeschema.ParseGroupResource(text), marks[0])
+			problem, err := c.conditionProblem(ctx, runtimeschema.ParseGroupResource(text), rule.mark)
 			if err != nil {
 				return nil, err
 			}
 			if problem != "" {
-				errs = append(errs, field.Invalid(policy.place(i), line, text+": "+problem))
+				errs = append(errs, rule.wrongCondition(text+": "+problem))
 			}
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
+	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/manifest"
 	"holdfast.dev/holdfast/internal/policy"
 )
@@ -32,6 +33,8 @@ type files struct {
 	current atomic.Pointer[fileSet]
 	// problem is why the files are not in force as they are now, empty if they are.
 	problem atomic.Pointer[string]
+	// refused is the digest of the last files that were wrong. Only refresh uses it.
+	refused string
 }
 
 // fileSet are the policies in the files at one time. It never changes.
@@ -51,7 +54,11 @@ type filePolicy struct {
 // openFiles reads the policies of a directory. It returns an error with file and line if a file is wrong.
 func openFiles(dir string) (*files, error) {
 	f := &files{dir: dir}
-	read, err := readFiles(dir)
+	texts, err := readFiles(dir)
+	if err != nil {
+		return nil, fmt.Errorf("rules-dir: %w", err)
+	}
+	read, err := texts.policies()
 	if err != nil {
 		return nil, fmt.Errorf("rules-dir: %w", err)
 	}
@@ -81,30 +88,46 @@ func (f *files) follow(ctx context.Context, changed func()) {
 }
 
 func (f *files) refresh(changed func()) {
-	read, err := readFiles(f.dir)
+	texts, err := readFiles(f.dir)
+	if err == nil && texts.digest == f.refused {
+		return
+	}
+	read := f.latest()
+	if err == nil && texts.digest != read.digest {
+		read, err = texts.policies()
+	}
+	f.refused = ""
 	problem := ""
 	if err != nil {
-		problem = err.Error()
+		f.refused, problem = texts.digest, err.Error()
 	}
 	if *f.problem.Swap(&problem) != problem && problem != "" {
 		klog.ErrorS(err, "the files of --rules-dir are wrong: their last policies stay in force")
 	}
-	if err == nil && read.digest != f.latest().digest {
+	if err == nil && read != f.latest() {
 		f.current.Store(read)
 		klog.InfoS("the files of --rules-dir are in force", "policies", len(read.files))
 		changed()
 	}
 }
 
-// readFiles reads all files of a directory that end in .yaml, .yml or .json.
-func readFiles(dir string) (*fileSet, error) {
-	out := &fileSet{files: map[string]*filePolicy{}}
+// fileTexts are the files of a directory that end in .yaml, .yml or .json.
+type fileTexts struct {
+	names []string
+	texts [][]byte
+	// digest is that of all names and texts, empty without a directory.
+	digest string
+}
+
+// readFiles reads the files of a directory.
+func readFiles(dir string) (fileTexts, error) {
+	var out fileTexts
 	if dir == "" {
 		return out, nil
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	hash := sha256.New()
 	for _, entry := range entries {
@@ -115,14 +138,23 @@ func readFiles(dir string) (*fileSet, error) {
 		}
 		text, err := os.ReadFile(filepath.Join(dir, entry.Name()))
 		if err != nil {
-			return nil, err
+			return fileTexts{}, err
 		}
 		fmt.Fprintf(hash, "%q %q\n", entry.Name(), text)
-		if err := out.add(entry.Name(), text); err != nil {
+		out.names, out.texts = append(out.names, entry.Name()), append(out.texts, text)
+	}
+	out.digest = hex.EncodeToString(hash.Sum(nil))[:16]
+	return out, nil
+}
+
+// policies decodes the files.
+func (t fileTexts) policies() (*fileSet, error) {
+	out := &fileSet{files: map[string]*filePolicy{}, digest: t.digest}
+	for i, text := range t.texts {
+		if err := out.add(t.names[i], text); err != nil {
 			return nil, err
 		}
 	}
-	out.digest = hex.EncodeToString(hash.Sum(nil))[:16]
 	return out, nil
 }
 
@@ -172,6 +204,13 @@ func (s *fileSet) addObject(object manifest.Object) error {
 	if errs := found.Validate(); len(errs) > 0 {
 		return wrong(errs[0].Field, "%v", errs[0])
 	}
+	errs, err := builtInConditions().ConditionErrors(context.Background(), found)
+	switch {
+	case err != nil:
+		return wrong("spec", "%v", err)
+	case len(errs) > 0:
+		return wrong(errs[0].Field, "%v", errs[0])
+	}
 	found.Spec.Mode = cmp.Or(found.Spec.Mode, policy.Enforce)
 	if found.Annotations == nil {
 		found.Annotations = map[string]string{}
@@ -179,6 +218,13 @@ func (s *fileSet) addObject(object manifest.Object) error {
 	found.Annotations[SourceAnnotation], found.Annotations[FileAnnotation] = sourceFile, object.File
 	s.files[found.Name] = &filePolicy{file: object.File, policy: found}
 	return nil
+}
+
+// builtInConditions returns a compiler that knows the built-in kinds: the definitions are read later, and the status of a policy says
+// what is wrong for their kinds.
+func builtInConditions() policy.Compiler {
+	none := func(schema.GroupResource) *definition.CustomResourceDefinition { return nil }
+	return policy.Compiler{Server: &sources{definition: none, expanded: map[schema.GroupResource]any{}}}
 }
 
 // policies returns the policies, sorted by name.

@@ -105,7 +105,10 @@ func TestWrongFiles(t *testing.T) {
 		`rules-dir: a.yaml:6: leases.coordination.k8s.io: no policy may guard it`:                strings.Replace(filed, "configmaps", "leases.coordination.k8s.io", 1),
 		`rules-dir: a.yaml:1: v1 ConfigMap: must be an ImmutabilityPolicy of guard.holdfast.dev`: `{apiVersion: v1, kind: ConfigMap}`,
 		`rules-dir: a.yaml:5: json: unknown field "ressources"`:                                  strings.Replace(filed, "resources", "ressources", 1),
-		`rules-dir: a.yaml:13: a.yaml has a policy filed too`:                                    filed + "---" + filed,
+		`rules-dir: a.yaml:8: spec.rules[0]: Invalid value: "immutable data while oldSelf.size": configmaps: column 8: `: strings.Replace(filed,
+			"immutable data", "immutable data while oldSelf.size", 1),
+		`rules-dir: a.yaml:6: spec.mode: Unsupported value: "Warn": `: strings.Replace(filed, "spec:", "spec:\n  mode: Warn", 1),
+		`rules-dir: a.yaml:13: a.yaml has a policy filed too`:         filed + "---" + filed,
 	} {
 		dir := t.TempDir()
 		write(t, dir, "a.yaml", text)

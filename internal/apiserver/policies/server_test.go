@@ -105,7 +105,7 @@ func TestWrong(t *testing.T) {
 	f := start(t, apiserver.Config{})
 	for spec, want := range map[string]string{
 		`{resources: [configmaps], rules: [immutable data, frozen data]}`:                                                                  `spec.rules[1]: Invalid value: "frozen data": `,
-		`{resources: [configmaps], structuredRules: [{constraint: frozen, path: data}]}`:                                                   `spec.structuredRules[0]: Invalid value: "frozen data": `,
+		`{resources: [configmaps], structuredRules: [{constraint: frozen, path: data}]}`:                                                   `spec.structuredRules[0].constraint: Invalid value: "frozen": `,
 		`{resources: [configmaps, secrets], rules: ["no-delete while oldSelf.data.size() > 0", "immutable data while oldSelf.data == 1"]}`: `spec.rules[1]: Invalid value: "immutable data while oldSelf.data == 1": configmaps: column 14: `,
 		`{resources: [configmaps, secrets], rules: ["no-delete while self.size() > 0"]}`:                                                   `spec.rules[0]: `,
 		`{resources: [configmaps]}`: `a policy has rules or structuredRules`,
