@@ -5,6 +5,7 @@ import (
 
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
+	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/policies"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/policy"
@@ -16,7 +17,7 @@ func newRules(b start.Base) (*policies.Rules, error) {
 		return nil, nil
 	}
 	return policies.New(policies.Config{
-		Dir: b.Config.RulesDir, Namespaces: b.Clients.Informers.Core().V1().Namespaces().Lister(), Client: b.Clients.Typed,
+		Dir: b.Config.RulesDir, Models: definitions.OpenAPIDefinitions, Namespaces: b.Clients.Informers.Core().V1().Namespaces().Lister(), Client: b.Clients.Typed,
 		Authorizer: b.Generic.Authorization.Authorizer,
 	})
 }

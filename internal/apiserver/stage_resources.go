@@ -53,7 +53,7 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	}()
 	server.Handler.GoRestfulContainer.Router(routes.New())
 	i := installer{Base: b, server: server, hooks: start.NewHooks(server)}
-	store, status, err := definitions.Open(b.Scheme, b.Generic.RESTOptionsGetter, admission.Ownership)
+	store, status, err := definitions.Open(b.Scheme, b.Generic.RESTOptionsGetter, admission.Ownership, admission.Policies)
 	if err != nil {
 		return resourcesStage{}, err
 	}

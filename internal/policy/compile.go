@@ -102,14 +102,17 @@ func (c Compiler) addPolicy(
 			if err != nil {
 				return err
 			}
-			var problems []string
+			var problems, notes []string
 			if crd != nil {
 				problems = t.addDefinition(withMarks(crd, marks), c.served(crd, from))
-			} else if problems, err = c.addPublished(ctx, t, name, marks, from); err != nil {
+			} else if problems, notes, err = c.addPublished(ctx, t, name, marks, from); err != nil {
 				return err
 			}
 			for _, problem := range problems {
 				said.add(text + ": " + problem)
+			}
+			for _, note := range notes {
+				said.note(text + ": " + note)
 			}
 			if (t.Resources[name].guardedBy(policy.Name) || t.keepsFor(name, policy.Name)) && !slices.Contains(said.Matched, text) {
 				said.Matched = append(said.Matched, text)

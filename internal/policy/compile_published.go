@@ -12,18 +12,18 @@ import (
 )
 
 // addPublished adds rules for a resource without a definition: a built-in or aggregated one. Its schema is
-// the one that the API server publishes. It returns why some rules have no effect, and an error only if the API
-// server does not answer.
+// the one that the API server publishes. It returns why some rules have no effect, which writes the
+// rules do not judge, and an error only if the API server does not answer.
 func (c Compiler) addPublished(
 	ctx context.Context, t *Table, name runtimeschema.GroupResource, marks []immutability.Mark, from Source,
-) ([]string, error) {
+) (problems, notes []string, err error) {
 	served, err := c.Server.Published(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if served == nil {
 		t.Missing[name] = true
-		return []string{"the server does not have this resource"}, nil
+		return []string{"the server does not have this resource"}, nil, nil
 	}
 	version := served.Kind.Version
 	rules, valid, problems := compilePublished(served.Schema, version, marks)
@@ -39,7 +39,7 @@ func (c Compiler) addPublished(
 		problems = append(problems, served.Endpoints.unknown...)
 		r.Sources = append(r.Sources, from)
 	}
-	return problems, nil
+	return problems, served.Endpoints.notes(valid), nil
 }
 
 // compilePublished compiles marks for a schema, which read returns without markers. It returns the marks that count, and why

@@ -20,9 +20,9 @@ import (
 
 // The reasons of Events about policies.
 const (
-	// reasonRefused is the reason of an Event about an update that a rule of the policy refused.
+	// reasonRefused is the reason of an Event about a write that a rule of the policy refused.
 	reasonRefused = "Refused"
-	// reasonWarned is the reason of an Event about an update that a rule of the policy warned about.
+	// reasonWarned is the reason of an Event about a write that a rule of the policy warned about.
 	reasonWarned = "Warned"
 )
 
@@ -48,21 +48,30 @@ func NewEvents(ctx context.Context, client kubernetes.Interface, policies cache.
 // users that may read Events may not read the object.
 func (e *Events) Record(object string, hits []Hit) {
 	for _, h := range hits {
-		obj, known, err := e.policies.GetByKey(h.Policy)
-		policy, ok := obj.(*unstructured.Unstructured)
-		if err != nil || !known || !ok {
-			continue // the policy is deleted
-		}
-		about := &corev1.ObjectReference{
-			APIVersion: policy.GetAPIVersion(), Kind: policy.GetKind(), Name: policy.GetName(), UID: policy.GetUID(),
-			ResourceVersion: policy.GetResourceVersion(),
-		}
-		reason, verb := reasonRefused, "refused"
-		if h.Warns {
-			reason, verb = reasonWarned, "warned about"
-		}
-		e.Recorder.Event(about, corev1.EventTypeWarning, reason, fmt.Sprintf("%s an update of %s: %s", verb, object, RulesOf(h.Found)))
+		e.record(h, fmt.Sprintf("an update of %s: %s", object, RulesOf(h.Found)))
 	}
+}
+
+// RecordDeletion records an Event about a deletion that a rule no-delete of a policy forbids.
+func (e *Events) RecordDeletion(object string, by Kept) {
+	e.record(Hit{Policy: by.Policy, Warns: by.Warns}, "the deletion of "+object+": "+noDelete)
+}
+
+func (e *Events) record(h Hit, what string) {
+	obj, known, err := e.policies.GetByKey(h.Policy)
+	policy, ok := obj.(*unstructured.Unstructured)
+	if err != nil || !known || !ok {
+		return // the policy is deleted
+	}
+	about := &corev1.ObjectReference{
+		APIVersion: policy.GetAPIVersion(), Kind: policy.GetKind(), Name: policy.GetName(), UID: policy.GetUID(),
+		ResourceVersion: policy.GetResourceVersion(),
+	}
+	reason, verb := reasonRefused, "refused"
+	if h.Warns {
+		reason, verb = reasonWarned, "warned about"
+	}
+	e.Recorder.Event(about, corev1.EventTypeWarning, reason, verb+" "+what)
 }
 
 // RulesOf returns the rules that violations break, each once.

@@ -50,25 +50,40 @@ type Deletion struct {
 	May func(verb string) bool
 }
 
-// Rule returns the rule that forbids a deletion, nil if none does. labelsOf returns the labels of a namespace.
-func (k Kept) Rule(ctx context.Context, d Deletion, labelsOf func(namespace string) (labels.Set, error)) (*immutability.Mark, error) {
+// Verdict is what the rules no-delete of a source say about a deletion.
+type Verdict struct {
+	// Refused is the rule that forbids the deletion, nil if none does.
+	Refused *immutability.Mark
+	// Unclear says why the condition of Refused could not be evaluated. Such a rule holds.
+	Unclear error
+	// Verbs are those that let the user delete the object, although rules forbid it.
+	Verbs []string
+}
+
+// Judge judges a deletion. labelsOf returns the labels of a namespace.
+func (k Kept) Judge(ctx context.Context, d Deletion, labelsOf func(namespace string) (labels.Set, error)) (Verdict, error) {
 	matches, err := k.Match.Matches(&Update{Namespace: d.Namespace, OldObj: d.Content, NewObj: d.Content}, labelsOf)
 	if err != nil || !matches {
-		return nil, err
+		return Verdict{}, err
 	}
+	var out Verdict
 	for i, m := range k.Marks {
 		if !m.In(d.Version) {
 			continue
 		}
+		var unclear error
 		if m.While != "" {
-			// A condition that cannot be evaluated holds.
-			if holds, err := k.Rules.Holds(ctx, d.Object, m.While); err == nil && !holds {
+			var holds bool
+			if holds, unclear = k.Rules.Holds(ctx, d.Object, m.While); unclear == nil && !holds {
 				continue
 			}
 		}
 		if m.Unless == "" || !d.May(m.Unless) {
-			return &k.Marks[i], nil
+			return Verdict{Refused: &k.Marks[i], Unclear: unclear}, nil
+		}
+		if !slices.Contains(out.Verbs, m.Unless) {
+			out.Verbs = append(out.Verbs, m.Unless)
 		}
 	}
-	return nil, nil
+	return out, nil
 }

@@ -32,8 +32,29 @@ type Endpoints struct {
 	Replicas []string
 	// Subresources are the others that change the object.
 	Subresources []Subresource
+	// Unjudged are writes that the API server makes without asking the rules.
+	Unjudged []Unjudged
 	// unknown says which subresources cannot be judged, and why.
 	unknown []string
+}
+
+// Unjudged is a write that is not judged on purpose.
+type Unjudged struct {
+	// Path is the field that it changes.
+	Path []string
+	// Write says what writes the field.
+	Write string
+}
+
+// notes names the writes that are not judged, although they can change a field with a rule.
+func (e Endpoints) notes(marks []immutability.Mark) []string {
+	var out []string
+	for _, each := range e.Unjudged {
+		if slices.ContainsFunc(marks, func(m immutability.Mark) bool { return !m.IsNoDelete() && meet(m.Path.Steps(), each.Path) }) {
+			out = append(out, each.Write+", which the rules do not judge")
+		}
+	}
+	return out
 }
 
 // add records which endpoints a rule needs. A write of the resource does not change the status if

@@ -43,6 +43,13 @@ func (r *Report) add(problems ...string) {
 	}
 }
 
+// note adds a note that the report does not have yet.
+func (r *Report) note(text string) {
+	if !slices.Contains(r.Notes, text) {
+		r.Notes = append(r.Notes, text)
+	}
+}
+
 // NewTable returns an empty table.
 func NewTable() *Table {
 	return &Table{

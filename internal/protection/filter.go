@@ -57,7 +57,7 @@ func (r Refusals) Filter(next http.Handler) http.Handler {
 	})
 }
 
-// isProtected reports whether a protection may refuse a request: an update, a deletion or an eviction.
+// isProtected reports whether a protection may refuse a request: an update, a deletion, an eviction or the binding of a pod.
 func isProtected(info *genericapirequest.RequestInfo) bool {
 	if !info.IsResourceRequest {
 		return false
@@ -66,7 +66,7 @@ func isProtected(info *genericapirequest.RequestInfo) bool {
 	case "update", "patch", "delete", "deletecollection":
 		return true
 	}
-	return info.Verb == "create" && info.Subresource == "eviction"
+	return info.Verb == "create" && (info.Subresource == "eviction" || info.Subresource == "binding")
 }
 
 func (r Refusals) count(refused *record, code int) {

@@ -73,7 +73,7 @@ func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admissi
 // checkDeletion returns a refusal if an object is kept, or if it is a namespace with kept objects. The registry of definitions calls
 // CheckDefinition.
 func (p *Plugin) checkDeletion(ctx context.Context, a admission.Attributes) error {
-	err := p.check(ctx, a.GetResource(), a.GetOldObject(), a.GetUserInfo())
+	err := p.check(ctx, a.GetResource(), a.GetOldObject(), by{a.GetUserInfo(), a.IsDryRun()})
 	if err != nil || a.GetResource().GroupResource() != namespaces {
 		return err
 	}
@@ -83,7 +83,7 @@ func (p *Plugin) checkDeletion(ctx context.Context, a admission.Attributes) erro
 // CheckObject returns a refusal if an object is kept. The rights of the user in the context lift rules.
 func (p *Plugin) CheckObject(ctx context.Context, resource schema.GroupVersionResource, obj runtime.Object) error {
 	u, _ := genericapirequest.UserFrom(ctx)
-	return p.check(ctx, resource, obj, u)
+	return p.check(ctx, resource, obj, by{user: u})
 }
 
 // Validation returns CheckObject for the objects of a resource, as the validation of a deletion.
@@ -91,12 +91,18 @@ func (p *Plugin) Validation(resource schema.GroupVersionResource) rest.ValidateO
 	return func(ctx context.Context, obj runtime.Object) error { return p.CheckObject(ctx, resource, obj) }
 }
 
-func (p *Plugin) check(ctx context.Context, resource schema.GroupVersionResource, obj runtime.Object, u user.Info) error {
+// by is the client that deletes an object. The zero value is the server.
+type by struct {
+	user   user.Info
+	dryRun bool
+}
+
+func (p *Plugin) check(ctx context.Context, resource schema.GroupVersionResource, obj runtime.Object, by by) error {
 	object, err := meta.Accessor(obj)
 	if err != nil || object.GetDeletionTimestamp() != nil {
 		return err
 	}
-	why, err := p.reasonFor(ctx, resource, obj, u)
+	why, err := p.reasonFor(ctx, resource, obj, by)
 	if err != nil || why == nil {
 		return err
 	}
@@ -104,7 +110,7 @@ func (p *Plugin) check(ctx context.Context, resource schema.GroupVersionResource
 }
 
 // reasonFor returns the reason for which an object is kept, nil if there is none. The value while-objects keeps nothing by itself.
-func (p *Plugin) reasonFor(ctx context.Context, resource schema.GroupVersionResource, obj runtime.Object, u user.Info) (*reason, error) {
+func (p *Plugin) reasonFor(ctx context.Context, resource schema.GroupVersionResource, obj runtime.Object, by by) (*reason, error) {
 	if inForce(resource.GroupResource(), obj) == Always {
 		object, err := meta.Accessor(obj)
 		if err != nil {
@@ -116,14 +122,17 @@ func (p *Plugin) reasonFor(ctx context.Context, resource schema.GroupVersionReso
 	if !rules.Guards(resource.GroupResource()) {
 		return nil, nil
 	}
+	if by.user != nil && isServer(by.user) {
+		by.user = nil
+	}
+	if object, err := meta.Accessor(obj); err != nil || by.user == nil && inEveryNamespace[target{resource: resource.GroupResource(), name: object.GetName()}] {
+		return nil, err // a rule for all ConfigMaps would keep all namespaces
+	}
 	content, err := toMap(obj)
 	if err != nil {
 		return nil, err
 	}
-	if u != nil && isServer(u) {
-		u = nil
-	}
-	rule, err := rules.NoDelete(ctx, Deletion{Resource: resource, Object: content, User: u})
+	rule, err := rules.NoDelete(ctx, Deletion{Resource: resource, Object: content, User: by.user, DryRun: by.dryRun})
 	if err != nil || rule == nil {
 		return nil, err
 	}

@@ -54,11 +54,10 @@ func byAnnotation(t target, value string) *reason {
 }
 
 func byRule(rule *Rule) *reason {
-	why := &reason{text: fmt.Sprintf("the rule %q", rule.Mark), advice: "remove the rule first"}
-	if rule.Policy != "" {
-		why.text += " of policy " + rule.Policy
+	why := &reason{text: rule.String() + " keeps it", advice: "remove the rule first"}
+	if rule.Unclear != nil {
+		why.text += fmt.Sprintf("; the condition could not be evaluated: %v", rule.Unclear)
 	}
-	why.text += " keeps it"
 	switch {
 	case rule.Unless != "" && rule.While != "":
 		why.advice = fmt.Sprintf("it can be deleted when the condition is not true any more, or by a user that may %s it", rule.Unless)

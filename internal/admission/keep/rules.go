@@ -2,6 +2,7 @@ package keep
 
 import (
 	"context"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,6 +25,17 @@ type Rule struct {
 	immutability.Mark
 	// Policy is the name of the policy that has the rule, "" for a rule of a definition.
 	Policy string
+	// Unclear says why the condition of the rule could not be evaluated for the object. The rule holds then.
+	Unclear error
+}
+
+// String returns the rule as a message names it.
+func (r *Rule) String() string {
+	text := fmt.Sprintf("the rule %q", r.Mark)
+	if r.Policy != "" {
+		text += " of policy " + r.Policy
+	}
+	return text
 }
 
 // Deletion is the deletion of one object.
@@ -34,6 +46,8 @@ type Deletion struct {
 	// User deletes the object. It is nil if the object would be deleted with its namespace or definition, and if a controller of the
 	// server deletes it: then no right lifts a rule.
 	User user.Info
+	// DryRun means that the object stays.
+	DryRun bool
 }
 
 // noRules are no rules.

@@ -85,7 +85,8 @@ func (r *bindingREST) Create(
 
 // checkPolicies returns an error if a policy forbids the change of a pod: its node, its labels or its annotations.
 func (r *bindingREST) checkPolicies(ctx context.Context, bound, old runtime.Object) error {
-	if err := r.policies.JudgeBuiltIn(ctx, policies.BuiltIn{Kind: r.kind, New: bound, Old: old}); err != nil {
+	judged := policies.BuiltIn{Resource: r.kind.GroupResource(), Kind: r.kind.GroupVersionKind(), New: bound, Old: old}
+	if err := r.policies.JudgeBuiltIn(ctx, judged); err != nil {
 		return err
 	}
 	return r.policies.CheckSelection(ctx, policies.Relabelled{

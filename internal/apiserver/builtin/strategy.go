@@ -141,7 +141,9 @@ func checkFrozen(ctx context.Context, newObj, oldObj runtime.Object) field.Error
 }
 
 func (s strategy) checkPolicies(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	return s.policies.CheckBuiltIn(ctx, policies.BuiltIn{Kind: s.kind, New: newObj, Old: oldObj})
+	return s.policies.CheckBuiltIn(ctx, policies.BuiltIn{
+		Resource: s.kind.GroupResource(), Kind: s.kind.GroupVersionKind(), New: newObj, Old: oldObj,
+	})
 }
 
 func (s strategy) checkOwnership(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {

@@ -2,7 +2,7 @@
 // v1beta1. Package definition has the rules for defaults and validation. This package
 // stores definitions and serves them to clients.
 //
-//	store, status, err := definitions.Open(scheme, options, ownership)
+//	store, status, err := definitions.Open(scheme, options, ownership, rules)
 //	registry := definitions.NewRegistry(store, content, keep)
 //
 // [Codecs] and [Filter] decode the requests of clients. This differs from other kinds:

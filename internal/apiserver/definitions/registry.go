@@ -21,6 +21,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
+	"holdfast.dev/holdfast/internal/apiserver/policies"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/apiserver/subresource"
 	"holdfast.dev/holdfast/internal/definition"
@@ -68,11 +69,11 @@ var (
 )
 
 // Open opens the store of definitions, and the status subresource on the same store.
-// ownership may be nil.
+// ownership and rules may be nil.
 func Open(
-	typer runtime.ObjectTyper, options generic.RESTOptionsGetter, ownership *fieldownership.Checker,
+	typer runtime.ObjectTyper, options generic.RESTOptionsGetter, ownership *fieldownership.Checker, rules *policies.Rules,
 ) (*genericregistry.Store, *subresource.Status, error) {
-	s := strategy{ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, ownership: ownership}
+	s := strategy{ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, ownership: ownership, policies: rules}
 	store := &genericregistry.Store{
 		NewFunc:                   func() runtime.Object { return &definition.CustomResourceDefinition{} },
 		NewListFunc:               func() runtime.Object { return &definition.CustomResourceDefinitionList{} },

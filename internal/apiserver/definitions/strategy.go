@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
+	"holdfast.dev/holdfast/internal/apiserver/policies"
 	"holdfast.dev/holdfast/internal/apiserver/subresource"
 	"holdfast.dev/holdfast/internal/apiserver/update"
 	"holdfast.dev/holdfast/internal/definition"
@@ -25,6 +26,8 @@ type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
 	ownership *fieldownership.Checker
+	// policies has the rules of ImmutabilityPolicies.
+	policies *policies.Rules
 }
 
 var (
@@ -98,7 +101,7 @@ func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorL
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (s strategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	return update.Judge(ctx, newObj, oldObj, s.validateUpdate, s.checkOwnership)
+	return update.Judge(ctx, newObj, oldObj, s.validateUpdate, s.checkPolicies, s.checkOwnership)
 }
 
 func (s strategy) validateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
@@ -109,6 +112,11 @@ func (s strategy) validateUpdate(ctx context.Context, newObj, oldObj runtime.Obj
 		}
 	}
 	return errs
+}
+
+// checkPolicies asks the policies in files: those that are stored cannot guard definitions.
+func (s strategy) checkPolicies(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
+	return s.policies.CheckBuiltIn(ctx, policies.BuiltIn{Resource: Resource, Kind: definition.Kind, New: newObj, Old: oldObj})
 }
 
 func (s strategy) checkOwnership(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
@@ -156,7 +164,7 @@ func (s statusStrategy) PrepareForUpdate(ctx context.Context, newObj, oldObj run
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (s statusStrategy) ValidateUpdate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
-	return update.Judge(ctx, newObj, oldObj, s.validateStatus)
+	return update.Judge(ctx, newObj, oldObj, s.validateStatus, s.checkPolicies)
 }
 
 func (s statusStrategy) validateStatus(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {

@@ -39,7 +39,9 @@ func (r *Rules) Plugin() admission.Interface {
 func (p plugin) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	resource := a.GetResource().GroupResource()
 	if old, isDefinition := a.GetOldObject().(*definition.CustomResourceDefinition); isDefinition {
-		return protectDefinition(a, old)
+		if err := protectDefinition(a, old); err != nil {
+			return err
+		}
 	}
 	if resource == policy.Policies().GroupResource() {
 		if err := p.protectFiles(a); err != nil {

@@ -6,17 +6,19 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"holdfast.dev/holdfast/internal/apiserver/update"
 	"holdfast.dev/holdfast/internal/definition/refusal"
-	"holdfast.dev/holdfast/internal/native"
 	"holdfast.dev/holdfast/internal/policy"
 )
 
-// BuiltIn is an update of an object of a built-in kind.
+// BuiltIn is an update of an object of a built-in kind, or of a CustomResourceDefinition.
 type BuiltIn struct {
-	Kind     native.Kind
+	Resource schema.GroupResource
+	// Kind has the version of the objects.
+	Kind     schema.GroupVersionKind
 	New, Old runtime.Object
 }
 
@@ -26,21 +28,21 @@ func (r *Rules) CheckBuiltIn(ctx context.Context, b BuiltIn) field.ErrorList {
 		return nil
 	}
 	t := r.current.Load() // the next table may not have the resource
-	if t == nil || t.Resources[b.Kind.GroupResource()] == nil {
+	if t == nil || t.Resources[b.Resource] == nil {
 		return nil
 	}
 	u, err := b.update()
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
-	found, err := r.check(ctx, t, b.Kind.GroupResource(), u)
+	found, err := r.check(ctx, t, b.Resource, u)
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
 	if found.IsEmpty() {
 		return nil
 	}
-	answer := refusal.Answer{Kind: b.Kind.GroupVersionKind().GroupKind(), Name: u.Name, Values: showsValues(ctx, b.Kind.GroupResource())}
+	answer := refusal.Answer{Kind: b.Kind.GroupKind(), Name: u.Name, Values: showsValues(ctx, b.Resource)}
 	if len(found.Refused) == 0 {
 		update.Override(ctx, answer, found.Allowed)
 		return nil
@@ -62,7 +64,7 @@ func (r *Rules) JudgeBuiltIn(ctx context.Context, b BuiltIn) error {
 	if err != nil {
 		return err
 	}
-	return apierrors.NewInvalid(b.Kind.GroupVersionKind().GroupKind(), accessor.GetName(), errs)
+	return apierrors.NewInvalid(b.Kind.GroupKind(), accessor.GetName(), errs)
 }
 
 // update returns the write as the rules see it.
@@ -71,8 +73,8 @@ func (b BuiltIn) update() (*policy.Update, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &policy.Update{Version: b.Kind.GroupVersion.Version, Namespace: accessor.GetNamespace(), Name: accessor.GetName()}
-	if b.Kind.Name() == "Namespace" { // as in admission, a namespace is in itself
+	u := &policy.Update{Version: b.Kind.Version, Namespace: accessor.GetNamespace(), Name: accessor.GetName()}
+	if b.Resource == namespaces { // as in admission, a namespace is in itself
 		u.Namespace = u.Name
 	}
 	if u.OldObj, err = runtime.DefaultUnstructuredConverter.ToUnstructured(b.Old); err != nil {

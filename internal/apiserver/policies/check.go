@@ -62,10 +62,13 @@ func (r *Rules) announce(ctx context.Context, hits []policy.Hit) {
 	if info.Subresource != "" {
 		text += "/" + info.Subresource
 	}
-	if info.Namespace != "" {
-		text += " " + info.Namespace + "/" + info.Name
-	} else {
-		text += " " + info.Name
+	events.Record(objectText(text, info.Namespace, info.Name), hits)
+}
+
+// objectText returns the name of an object in Events.
+func objectText(resource, namespace, name string) string {
+	if namespace != "" {
+		return resource + " " + namespace + "/" + name
 	}
-	events.Record(text, hits)
+	return resource + " " + name
 }

@@ -22,6 +22,7 @@ func TestNoDelete(t *testing.T) {
 		f.create(configMaps, `{apiVersion: v1, kind: ConfigMap, metadata: {name: `+name+`, labels: {keep: "yes"}}, data: {state: used}}`)
 	}
 	f.create(configMaps, `{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}`)
+	f.create(configMaps, `{apiVersion: v1, kind: ConfigMap, metadata: {name: empty, labels: {keep: "yes"}}}`)
 	f.policy("keep", `{resources: [configmaps], rules: ['no-delete unless retire while oldSelf.data.state == "used"'],
   objectSelector: {matchLabels: {keep: "yes"}}}`)
 	f.wantStatus("keep", "True", "all rules are in force")
@@ -34,6 +35,9 @@ func TestNoDelete(t *testing.T) {
 	err := remove(ann, configMaps, "a")
 	if !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "of policy keep") {
 		t.Errorf("a kept object: %v", err)
+	}
+	if err := remove(ann, configMaps, "empty"); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "could not be evaluated: no such key: data") {
+		t.Errorf("an object without the fields of the condition: %v", err)
 	}
 	f.want("an object that is not selected", outcome(remove(ann, configMaps, "other")), "ok")
 	f.want("with the right", outcome(remove(bob, configMaps, "a")), "ok")

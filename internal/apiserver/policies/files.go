@@ -18,6 +18,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
+	"k8s.io/kube-openapi/pkg/common"
 
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/manifest"
@@ -29,7 +30,9 @@ const filesInterval = 2 * time.Second
 
 // files are the policies in a directory.
 type files struct {
-	dir     string
+	dir string
+	// models are those of Config.
+	models  common.GetOpenAPIDefinitions
 	current atomic.Pointer[fileSet]
 	// problem is why the files are not in force as they are now, empty if they are.
 	problem atomic.Pointer[string]
@@ -52,13 +55,13 @@ type filePolicy struct {
 }
 
 // openFiles reads the policies of a directory. It returns an error with file and line if a file is wrong.
-func openFiles(dir string) (*files, error) {
-	f := &files{dir: dir}
-	texts, err := readFiles(dir)
+func openFiles(config Config) (*files, error) {
+	f := &files{dir: config.Dir, models: config.Models}
+	texts, err := readFiles(f.dir)
 	if err != nil {
 		return nil, fmt.Errorf("rules-dir: %w", err)
 	}
-	read, err := texts.policies()
+	read, err := f.decode(texts)
 	if err != nil {
 		return nil, fmt.Errorf("rules-dir: %w", err)
 	}
@@ -94,7 +97,7 @@ func (f *files) refresh(changed func()) {
 	}
 	read := f.latest()
 	if err == nil && texts.digest != read.digest {
-		read, err = texts.policies()
+		read, err = f.decode(texts)
 	}
 	f.refused = ""
 	problem := ""
@@ -147,39 +150,50 @@ func readFiles(dir string) (fileTexts, error) {
 	return out, nil
 }
 
-// policies decodes the files.
-func (t fileTexts) policies() (*fileSet, error) {
+// decode returns the policies in the files.
+func (f *files) decode(t fileTexts) (*fileSet, error) {
 	out := &fileSet{files: map[string]*filePolicy{}, digest: t.digest}
+	// The definitions are read later. The status of a policy says what is wrong with conditions for their kinds.
+	none := func(schema.GroupResource) *definition.CustomResourceDefinition { return nil }
+	builtIn := policy.Compiler{Server: &sources{models: f.models, definition: none, expanded: map[schema.GroupResource]any{}}}
 	for i, text := range t.texts {
-		if err := out.add(t.names[i], text); err != nil {
-			return nil, err
+		for _, document := range manifest.Split(t.names[i], text) {
+			if err := out.add(document, builtIn); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return out, nil
 }
 
-// add adds the policies of a file.
-func (s *fileSet) add(file string, text []byte) error {
-	for _, document := range manifest.Split(file, text) {
-		objects, err := document.Objects()
-		if wrong := (*manifest.SyntaxError)(nil); errors.As(err, &wrong) {
-			return fmt.Errorf("%s:%d: %s", file, wrong.Line, wrong.Detail)
-		} else if err != nil {
-			return fmt.Errorf("%s:%d: %w", file, document.Line, err)
+// add adds the policies of a document. The compiler checks their conditions.
+func (s *fileSet) add(document *manifest.Document, conditions policy.Compiler) error {
+	objects, err := document.Objects()
+	if wrong := (*manifest.SyntaxError)(nil); errors.As(err, &wrong) {
+		return fmt.Errorf("%s:%d: %s", document.File, wrong.Line, wrong.Detail)
+	} else if err != nil {
+		return fmt.Errorf("%s:%d: %w", document.File, document.Line, err)
+	}
+	for _, object := range objects {
+		found, err := s.addObject(object)
+		if err != nil {
+			return err
 		}
-		for _, object := range objects {
-			if err := s.addObject(object); err != nil {
-				return err
-			}
+		errs, err := conditions.ConditionErrors(context.Background(), found)
+		if err != nil {
+			return fmt.Errorf("%s: %w", document.File, err)
+		}
+		if len(errs) > 0 {
+			return fmt.Errorf("%s:%d: %w", object.File, object.Locate(errs[0].Field).Line, errs[0])
 		}
 	}
 	return nil
 }
 
 // addObject adds one policy.
-func (s *fileSet) addObject(object manifest.Object) error {
-	wrong := func(path, format string, args ...any) error {
-		return fmt.Errorf("%s:%d: %s", object.File, object.Locate(path).Line, fmt.Sprintf(format, args...))
+func (s *fileSet) addObject(object manifest.Object) (*policy.ImmutabilityPolicy, error) {
+	wrong := func(path, format string, args ...any) (*policy.ImmutabilityPolicy, error) {
+		return nil, fmt.Errorf("%s:%d: %s", object.File, object.Locate(path).Line, fmt.Sprintf(format, args...))
 	}
 	if gv, err := schema.ParseGroupVersion(object.APIVersion); err != nil || gv.Group != policy.Policies().Group || object.Kind != "ImmutabilityPolicy" {
 		return wrong("", "%s %s: must be an ImmutabilityPolicy of %s", object.APIVersion, object.Kind, policy.Policies().Group)
@@ -204,27 +218,13 @@ func (s *fileSet) addObject(object manifest.Object) error {
 	if errs := found.Validate(); len(errs) > 0 {
 		return wrong(errs[0].Field, "%v", errs[0])
 	}
-	errs, err := builtInConditions().ConditionErrors(context.Background(), found)
-	switch {
-	case err != nil:
-		return wrong("spec", "%v", err)
-	case len(errs) > 0:
-		return wrong(errs[0].Field, "%v", errs[0])
-	}
 	found.Spec.Mode = cmp.Or(found.Spec.Mode, policy.Enforce)
 	if found.Annotations == nil {
 		found.Annotations = map[string]string{}
 	}
 	found.Annotations[SourceAnnotation], found.Annotations[FileAnnotation] = sourceFile, object.File
 	s.files[found.Name] = &filePolicy{file: object.File, policy: found}
-	return nil
-}
-
-// builtInConditions returns a compiler that knows the built-in kinds: the definitions are read later, and the status of a policy says
-// what is wrong for their kinds.
-func builtInConditions() policy.Compiler {
-	none := func(schema.GroupResource) *definition.CustomResourceDefinition { return nil }
-	return policy.Compiler{Server: &sources{definition: none, expanded: map[schema.GroupResource]any{}}}
+	return found, nil
 }
 
 // policies returns the policies, sorted by name.

@@ -1,6 +1,12 @@
 package policies_test
 
 import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,14 +93,79 @@ func TestFiles(t *testing.T) {
 	})
 }
 
+// TestFilesGuardDefinitions checks that a policy in a file guards CustomResourceDefinitions and requests for certificates, which stored
+// policies cannot: their fields, their labels and their deletion.
+func TestFilesGuardDefinitions(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "kinds.yaml", `
+apiVersion: guard.holdfast.dev/v1beta1
+kind: ImmutabilityPolicy
+metadata: {name: kinds}
+spec:
+  resources: [customresourcedefinitions.apiextensions.k8s.io]
+  rules: [immutable spec.names.categories, no-delete, immutable status.storedVersions]
+  objectSelector: {matchLabels: {fixed: "yes"}}
+---
+apiVersion: guard.holdfast.dev/v1beta1
+kind: ImmutabilityPolicy
+metadata: {name: requests}
+spec:
+  resources: [certificatesigningrequests.certificates.k8s.io, poddisruptionbudgets.policy]
+  rules: [immutable status.conditions, immutable status.disruptionsAllowed]
+`)
+	f := start(t, apiserver.Config{RulesDir: dir})
+	f.create(definitions, strings.Replace(widgetsDefinition, "{name: widgets.example.com}", `{name: widgets.example.com, labels: {fixed: "yes"}}`, 1))
+	f.wantStatus("kinds", "True", "all rules are in force")
+	const name, forbids = "widgets.example.com", "which policy kinds forbids"
+	f.want("a field", f.patch(definitions, name, `{spec: {names: {categories: [all]}}}`), forbids)
+	f.want("another field", f.patch(definitions, name, `{spec: {names: {shortNames: [w]}}}`), "ok")
+	f.want("the status", f.patch(definitions, name, `{status: {storedVersions: [v1, v2]}}`, "status"), forbids)
+	f.want("an old version", f.patch("customresourcedefinitions.v1beta1.apiextensions.k8s.io", name, `{spec: {names: {categories: [all]}}}`), forbids)
+	f.want("a deletion", f.delete(definitions, name, metav1.DeleteOptions{}), `Conflict: `)
+	const requests = "certificatesigningrequests.v1.certificates.k8s.io"
+	f.create(requests, `{apiVersion: certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: r},
+  spec: {request: `+certificateRequest(t)+`, signerName: example.com/s, usages: [client auth]}}`)
+	f.want("an approval", f.patch(requests, "r", `{status: {conditions: [{type: Approved, status: "True", reason: a, message: m}]}}`, "approval"),
+		"which policy requests forbids")
+	f.wantStatus("requests", "False", "poddisruptionbudgets.policy: an eviction sets status.disruptionsAllowed, which the rules do not judge")
+}
+
+// certificateRequest returns a request for a certificate in base64.
+func certificateRequest(t *testing.T) string {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "a"}}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: request}))
+}
+
 // metric reports whether the metrics have a line.
-func (f *fixture) metric(line string) bool {
+func (f *fixture) metric(line string) bool { return strings.Contains(f.metrics(), "\n"+line+"\n") }
+
+func (f *fixture) metrics() string {
 	f.Helper()
 	text, err := f.server.Client(f.TB).Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(f.Context())
 	if err != nil {
 		f.Fatal(err)
 	}
-	return strings.Contains(string(text), "\n"+line+"\n")
+	return string(text)
+}
+
+// wantMetric checks that the metrics have a line.
+func (f *fixture) wantMetric(line string) {
+	f.Helper()
+	if text := f.metrics(); !strings.Contains(text, "\n"+line+"\n") {
+		name, _, _ := strings.Cut(line, " ")
+		_, found, _ := strings.Cut(text, "\n"+name)
+		found, _, _ = strings.Cut(found, "\n")
+		f.Errorf("the metric is%s, want %s", found, line)
+	}
 }
 
 // TestWrongFiles checks that a wrong file stops the start, with its line.

@@ -50,7 +50,7 @@ func (r *Rules) Run(ctx context.Context, from Sources) {
 		return
 	}
 	compiler := policy.Compiler{
-		Server:       &sources{definition: from.Definition, expanded: map[runtimeschema.GroupResource]any{}},
+		Server:       &sources{models: r.config.Models, definition: from.Definition, expanded: map[runtimeschema.GroupResource]any{}},
 		PoliciesOnly: true, Excluded: r.excludes,
 	}
 	r.compiler.Store(&compiler)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/util"
@@ -12,13 +13,14 @@ import (
 
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/native"
-	"holdfast.dev/holdfast/internal/native/openapi"
 	"holdfast.dev/holdfast/internal/policy"
 	"holdfast.dev/holdfast/schema"
 )
 
 // sources implements policy.Server in the process.
 type sources struct {
+	// models returns the OpenAPI models of the built-in kinds and of definitions.
+	models common.GetOpenAPIDefinitions
 	// definition returns a definition that is served, nil if there is none.
 	definition func(name runtimeschema.GroupResource) *definition.CustomResourceDefinition
 
@@ -32,16 +34,36 @@ func (s *sources) Definition(_ context.Context, name string) (*definition.Custom
 	return s.definition(runtimeschema.ParseGroupResource(name)), nil
 }
 
-// Published implements policy.Server for built-in kinds. An aggregated API server answers the writes of its resources, so the server
+// unjudged returns the writes that the server makes without asking the rules, because they belong to a deletion.
+func unjudged() map[runtimeschema.GroupResource][]policy.Unjudged {
+	return map[runtimeschema.GroupResource][]policy.Unjudged{
+		namespaces: {{Path: []string{"status", "phase"}, Write: "a deletion sets status.phase"}},
+		{Group: "policy", Resource: "poddisruptionbudgets"}: {
+			{Path: []string{"status", "disruptionsAllowed"}, Write: "an eviction sets status.disruptionsAllowed"},
+			{Path: []string{"status", "disruptedPods"}, Write: "an eviction sets status.disruptedPods"},
+		},
+	}
+}
+
+// definitionsResource is the resource of CustomResourceDefinitions.
+var definitionsResource = runtimeschema.GroupResource{Group: definition.GroupName, Resource: "customresourcedefinitions"}
+
+// Published implements policy.Server for built-in kinds and CustomResourceDefinitions. An aggregated API server answers the writes of its resources, so the server
 // cannot judge them.
 func (s *sources) Published(_ context.Context, name runtimeschema.GroupResource) (*policy.Published, error) {
+	if name == definitionsResource {
+		return &policy.Published{
+			Kind: definition.Kind, Endpoints: policy.Endpoints{HasStatus: true},
+			Schema: func() (*schema.Schema, error) { return s.schema(name, &definition.CustomResourceDefinition{}) },
+		}, nil
+	}
 	for _, kind := range native.Kinds() {
 		if kind.GroupResource() != name {
 			continue
 		}
 		published := &policy.Published{
-			Kind: kind.GroupVersionKind(), Endpoints: policy.Endpoints{HasStatus: kind.Status},
-			Schema: func() (*schema.Schema, error) { return s.schema(kind) },
+			Kind: kind.GroupVersionKind(), Endpoints: policy.Endpoints{HasStatus: kind.Status, Unjudged: unjudged()[name]},
+			Schema: func() (*schema.Schema, error) { return s.schema(name, kind.Object) },
 		}
 		if kind.Scale != nil {
 			published.Endpoints.Replicas = []string{"spec", "replicas"}
@@ -51,15 +73,15 @@ func (s *sources) Published(_ context.Context, name runtimeschema.GroupResource)
 	return nil, nil
 }
 
-// schema returns the schema of a built-in kind.
-func (s *sources) schema(kind native.Kind) (*schema.Schema, error) {
+// schema returns the schema of a resource with objects of a Go type.
+func (s *sources) schema(name runtimeschema.GroupResource, of runtime.Object) (*schema.Schema, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	expanded, known := s.expanded[kind.GroupResource()]
+	expanded, known := s.expanded[name]
 	if !known {
-		all := openapi.GetOpenAPIDefinitions(func(name string) spec.Ref { return spec.MustCreateRef("#/" + name) })
-		expanded = policy.Expand(util.GetCanonicalTypeName(kind.Object), func(name string) map[string]any { return decoded(all[name]) })
-		s.expanded[kind.GroupResource()] = expanded
+		all := s.models(func(name string) spec.Ref { return spec.MustCreateRef("#/" + name) })
+		expanded = policy.Expand(util.GetCanonicalTypeName(of), func(name string) map[string]any { return decoded(all[name]) })
+		s.expanded[name] = expanded
 	}
 	out, _, err := schema.Decode(expanded)
 	return out, err

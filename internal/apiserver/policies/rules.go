@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/kube-openapi/pkg/common"
 
 	"holdfast.dev/holdfast/internal/broadcast"
 	"holdfast.dev/holdfast/internal/policy"
@@ -28,6 +29,8 @@ const patience = 5 * time.Second
 type Config struct {
 	// Dir is the directory with policies in files, empty for none.
 	Dir string
+	// Models returns the OpenAPI models of the built-in kinds and of CustomResourceDefinitions.
+	Models common.GetOpenAPIDefinitions
 	// Namespaces are the namespaces of an informer, and Client reads those that the informer does not have yet.
 	Namespaces corelisters.NamespaceLister
 	Client     kubernetes.Interface
@@ -67,7 +70,7 @@ type table struct {
 
 // New returns the rules of a server. It reads the files, and returns an error if one is wrong.
 func New(config Config) (*Rules, error) {
-	read, err := openFiles(config.Dir)
+	read, err := openFiles(config)
 	if err != nil {
 		return nil, err
 	}

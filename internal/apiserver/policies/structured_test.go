@@ -43,8 +43,8 @@ func TestStructured(t *testing.T) {
 			}
 			add(by.patch(widgets, form, `{spec: {note: b}}`))
 			add(by.patch("default/widgets.v2.example.com", form, `{metadata: {labels: {a: b}}}`))
-			add(outcome(by.of(widgets).Delete(t.Context(), form, metav1.DeleteOptions{})))
-			add(outcome(by.of(configMaps).Delete(t.Context(), form, metav1.DeleteOptions{})))
+			add(by.delete(widgets, form, metav1.DeleteOptions{}))
+			add(by.delete(configMaps, form, metav1.DeleteOptions{}))
 		}
 	}
 	for i, line := range answers["lines"] {
@@ -52,7 +52,7 @@ func TestStructured(t *testing.T) {
 			t.Errorf("answer %d as an object: %s\nas a line: %s", i, object, line)
 		}
 	}
-	f.want("the last answer", answers["lines"][len(answers["lines"])-1], "ok")
+	f.want("the last answer", answers["lines"][len(answers["lines"])-1], "okconfigmaps/FORM: deleted by the right to retire")
 }
 
 // TestOnlyNoDelete checks that a policy is in force whose only rule is no-delete, for built-in kinds and custom resources.

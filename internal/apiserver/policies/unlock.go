@@ -19,6 +19,9 @@ import (
 	"holdfast.dev/holdfast/internal/protection"
 )
 
+// namespaces is the resource of Namespaces.
+var namespaces = schema.GroupResource{Resource: "namespaces"}
+
 // unlock is the verb that lets a user take an object out of a policy.
 const unlock = "unlock"
 
@@ -95,7 +98,7 @@ func (r *Rules) CheckSelection(ctx context.Context, u Relabelled) error {
 func (r *Rules) leaves(ctx context.Context, t *table, s selecting, u Relabelled) (bool, error) {
 	was, is := labels.Set(u.Old.GetLabels()), labels.Set(u.New.GetLabels())
 	namespace := u.Old.GetNamespace()
-	if u.Resource == (schema.GroupResource{Resource: "namespaces"}) {
+	if u.Resource == namespaces {
 		namespace = u.Old.GetName()
 		if s.SelectsNamespace(was) && !s.SelectsNamespace(is) && !t.excluded(s.policy, namespace) {
 			return true, nil

@@ -62,9 +62,9 @@ func Kept(ctx context.Context, crd *definition.CustomResourceDefinition, d polic
 		return ""
 	}
 	// A definition selects no namespaces, so nothing asks for labels.
-	rule, err := policy.Annotated(crd).Rule(ctx, d, nil)
-	if err != nil || rule == nil {
+	found, err := policy.Annotated(crd).Judge(ctx, d, nil)
+	if err != nil || found.Refused == nil {
 		return ""
 	}
-	return fmt.Sprintf("the rule %q keeps it", rule.String())
+	return fmt.Sprintf("the rule %q keeps it", found.Refused.String())
 }

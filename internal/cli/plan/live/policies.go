@@ -126,8 +126,8 @@ func (p *Planner) keptOffline(ctx context.Context, d *draft) string {
 		return "" // checkPolicies has the note
 	}
 	for _, kept := range table.Kept[d.in.info.Mapping.Resource.GroupResource()] {
-		if rule, err := kept.Rule(ctx, deletion, p.labelsOf(ctx)); err == nil && rule != nil && !kept.Warns {
-			return fmt.Sprintf("the rule %q of policy %s keeps it", rule.String(), kept.Policy)
+		if found, err := kept.Judge(ctx, deletion, p.labelsOf(ctx)); err == nil && found.Refused != nil && !kept.Warns {
+			return fmt.Sprintf("the rule %q of policy %s keeps it", found.Refused.String(), kept.Policy)
 		}
 	}
 	return ""
