@@ -14,18 +14,22 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/internal/apiserver/advertise"
+	"holdfast.dev/holdfast/internal/apiserver/policies"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
 // newPublisher returns the controller of the Service kubernetes, which holds the
 // addresses of all servers that share the etcd. A shutdown withdraws the address of
-// this one.
-func newPublisher(b start.Base, h *start.Hooks, client kubernetes.Interface) (*advertise.Publisher, error) {
+// this one. rules may be nil.
+func newPublisher(b start.Base, h *start.Hooks, client kubernetes.Interface, rules *policies.Rules) (*advertise.Publisher, error) {
 	own, err := advertised(b)
 	if err != nil {
 		return nil, err
 	}
 	config := advertise.Config{Client: client, Service: kubernetesService(own.Port(), b.Config.Services.KubernetesIP()), Own: own}
+	if rules != nil {
+		config.Annotations = rules.LeaseAnnotations
+	}
 	if !own.Addr().IsValid() {
 		config.Own = netip.AddrPort{}
 	}

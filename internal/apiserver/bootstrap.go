@@ -31,38 +31,36 @@ var systemNamespaces = []string{
 }
 
 // bootstrap creates the objects that clients expect, starts the controllers that every
-// server runs, and closes done. If a write is refused, the start continues, and attemptAll
+// server runs. The publisher is one of them. The channel is closed when the server has
+// tried once to create the objects; some writes may have failed. If a write is refused, the start continues, and attemptAll
 // retries the write.
-func bootstrap(b start.Base, identity identity.Stage, h *start.Hooks, done chan<- struct{}) error {
+func bootstrap(b start.Base, identity identity.Stage, h *start.Hooks, publisher *advertise.Publisher) (<-chan struct{}, error) {
 	clients := b.Clients
 	aggregation, err := rbac.NewAggregation(clients.Typed.RbacV1(), clients.Informers.Rbac().V1().ClusterRoles())
 	if err != nil {
-		return fmt.Errorf("aggregated roles: %w", err)
+		return nil, fmt.Errorf("aggregated roles: %w", err)
 	}
 	requests := clients.Informers.Certificates().V1().CertificateSigningRequests()
 	signer, err := certificate.NewSigner(identity.ClientSigner(b), identity.Authorizer, clients.Typed.CertificatesV1(), requests)
 	if err != nil {
-		return fmt.Errorf("certificate signing requests: %w", err)
-	}
-	publisher, err := newPublisher(b, h, clients.Typed)
-	if err != nil {
-		return err
+		return nil, fmt.Errorf("certificate signing requests: %w", err)
 	}
 	if err := h.OnStart("start-informers", func(hook genericapiserver.PostStartHookContext) error {
 		clients.Informers.Start(hook.Done())
 		return nil
 	}); err != nil {
-		return err
+		return nil, err
 	}
 	levels, err := fairness.New(clients.Typed.FlowcontrolV1(), clients.Informers.Flowcontrol().V1())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	roles := policy.Default()
 	if besideControllerManager(b.Config) {
 		roles = policy.WithControllers()
 	}
-	return h.OnStart("bootstrap-objects", func(hook genericapiserver.PostStartHookContext) error {
+	done := make(chan struct{})
+	return done, h.OnStart("bootstrap-objects", func(hook genericapiserver.PostStartHookContext) error {
 		complete := attemptAll(hook,
 			attempt{"namespaces", func(ctx context.Context) error { return createNamespaces(ctx, clients.Typed) }},
 			attempt{"priority levels and flow schemas", levels.Create},

@@ -15,10 +15,12 @@ func addHooks(b start.Base, identity identity.Stage, admission plugins.Stage, se
 	h, loopback := served.hooks, b.Generic.LoopbackClientConfig
 	// The hooks start the informers.
 	b.Clients.ReadFrom(served.source)
-	// bootstrapped is closed when the server has tried once to create the objects that
-	// clients expect. Some writes may have failed.
-	bootstrapped := make(chan struct{})
-	if err := bootstrap(b, identity, h, bootstrapped); err != nil {
+	publisher, err := newPublisher(b, h, b.Clients.Typed, admission.Policies)
+	if err != nil {
+		return err
+	}
+	bootstrapped, err := bootstrap(b, identity, h, publisher)
+	if err != nil {
 		return err
 	}
 	if err := publishTrust(b, h, bootstrapped); err != nil {

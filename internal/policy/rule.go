@@ -67,6 +67,19 @@ func (p *ImmutabilityPolicy) marks(mode string) ([]immutability.Mark, field.Erro
 	return marks, errs
 }
 
+// Verbs returns the verbs that let users break a rule of the policy, sorted.
+func (p *ImmutabilityPolicy) Verbs() []string {
+	var verbs []string
+	all, _ := p.rules()
+	for _, r := range all {
+		if r.mark.Unless != "" {
+			verbs = append(verbs, r.mark.Unless)
+		}
+	}
+	slices.Sort(verbs)
+	return slices.Compact(verbs)
+}
+
 // wrongCondition returns an error about the condition of the rule.
 func (r rule) wrongCondition(detail string) *field.Error {
 	if r.structured != nil {

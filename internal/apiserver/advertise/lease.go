@@ -56,6 +56,14 @@ func (p *Publisher) renew(ctx context.Context, now time.Time) error {
 func (p *Publisher) lease(lease *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
 	metav1.SetMetaDataLabel(&lease.ObjectMeta, identityLabel, identityValue)
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, endpointAnnotation, p.config.Own.String())
+	if p.config.Annotations != nil {
+		for key, value := range p.config.Annotations() {
+			metav1.SetMetaDataAnnotation(&lease.ObjectMeta, key, value)
+			if value == "" {
+				delete(lease.Annotations, key)
+			}
+		}
+	}
 	seconds, renewed := int32(leaseDuration/time.Second), metav1.NewMicroTime(now)
 	lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds, lease.Spec.RenewTime = &p.config.Identity, &seconds, &renewed
 	return lease

@@ -34,6 +34,8 @@ type Config struct {
 	// Identity distinguishes this server from its replicas. If it is empty, there are no
 	// replicas, and the publisher removes all addresses of other servers.
 	Identity string
+	// Annotations are more annotations of the Lease of this server, read when the Lease is renewed. An empty value removes one. It may be nil.
+	Annotations func() map[string]string
 }
 
 // Publisher maintains the Service and its endpoints. It runs once.

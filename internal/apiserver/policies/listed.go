@@ -1,6 +1,7 @@
 package policies
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"holdfast.dev/holdfast/internal/policy"
+	"holdfast.dev/holdfast/value"
 )
 
 const (
@@ -21,9 +23,22 @@ const (
 	SourceAnnotation = "holdfast.dev/source"
 	// FileAnnotation is the annotation with the name of the file.
 	FileAnnotation = "holdfast.dev/source-file"
+	// FilesAnnotation is the annotation of the Lease of a server with a digest of its files, and WrongAnnotation says why the files are not
+	// in force as they are. With them, doctor finds servers that enforce different rules.
+	FilesAnnotation = "holdfast.dev/rules-files"
+	WrongAnnotation = "holdfast.dev/rules-files-wrong"
+	// noFiles is the value of FilesAnnotation of a server without --rules-dir, and maxProblem the maximum length of WrongAnnotation.
+	noFiles, maxProblem = "none", 500
 	// sourceFile is the value of SourceAnnotation.
 	sourceFile = "file"
 )
+
+// LeaseAnnotations returns the annotations of the Lease of this server. An empty value means that the Lease has none.
+func (r *Rules) LeaseAnnotations() map[string]string {
+	return map[string]string{
+		FilesAnnotation: cmp.Or(r.files.latest().digest, noFiles), WrongAnnotation: value.CutBytes(*r.files.problem.Load(), maxProblem),
+	}
+}
 
 // isFromFile reports whether the server stored a policy because a file has it.
 func isFromFile(obj metav1.Object) bool { return obj.GetAnnotations()[SourceAnnotation] == sourceFile }

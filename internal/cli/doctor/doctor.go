@@ -25,9 +25,10 @@ import (
 const help = `Examine a server or a node agent, and say what is wrong and what to do next.
 
 Without flags, the command asks the server of your kubeconfig: version, health,
-clock, certificates, disk, etcd, the leader of the controllers, definitions,
-aggregated APIs, webhooks, slow requests, nodes and plans. It only reads. Some
-checks need the rights of an administrator, and are skipped without them.
+clock, certificates, disk, etcd, the leader of the controllers, definitions, rules
+and the users that may break them, aggregated APIs, webhooks, slow requests, nodes
+and plans. It only reads. Some checks need the rights of an administrator, and are
+skipped without them.
 
 With --data-dir it examines the data of a server that is stopped, and with --root
 the files of a node agent on this host, whether the agent runs or not.

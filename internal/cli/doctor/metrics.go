@@ -20,16 +20,25 @@ const (
 
 // requests judges the metrics of the server about requests and webhooks since its start.
 func (s *server) requests(ctx context.Context) []check {
-	text, err := s.client.Discovery().RESTClient().Get().AbsPath("/metrics").Do(ctx).Raw()
+	families, err := s.metrics(ctx)
 	if err != nil {
 		return []check{unread("requests", err)}
+	}
+	return append(webhooks(families, s.configured(ctx)), slowRequests(families["apiserver_request_duration_seconds"])...)
+}
+
+// metrics reads the metrics of the server.
+func (s *server) metrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
+	text, err := s.client.Discovery().RESTClient().Get().AbsPath("/metrics").Do(ctx).Raw()
+	if err != nil {
+		return nil, err
 	}
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
 	if err != nil {
-		return []check{{"requests", failure, fmt.Sprintf("the metrics of the server: %v", err), "look at the log of the server"}}
+		return nil, fmt.Errorf("the metrics of the server: %w", err)
 	}
-	return append(webhooks(families, s.configured(ctx)), slowRequests(families["apiserver_request_duration_seconds"])...)
+	return families, nil
 }
 
 // slowRequests names the requests of which too many were slow.

@@ -55,7 +55,7 @@ func (s *server) examine(ctx context.Context) (report, error) {
 	}
 	all := append(report{}, first...)
 	checks := []func(context.Context) []check{
-		s.ready, s.ownCertificate, s.data, s.leader, s.definitions, s.aggregated, s.requests, s.nodes, s.plans,
+		s.ready, s.ownCertificate, s.data, s.leader, s.definitions, s.ruleFiles, s.ruleVerbs, s.aggregated, s.requests, s.nodes, s.plans,
 	}
 	for _, run := range checks {
 		all = append(all, run(ctx)...)
