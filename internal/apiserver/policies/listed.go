@@ -23,9 +23,10 @@ const (
 	SourceAnnotation = "holdfast.dev/source"
 	// FileAnnotation is the annotation with the name of the file.
 	FileAnnotation = "holdfast.dev/source-file"
-	// FilesAnnotation is the annotation of the Lease of a server with a digest of its files, and WrongAnnotation says why the files are not
-	// in force as they are. With them, doctor finds servers that enforce different rules.
+	// FilesAnnotation is the annotation of the Lease of a server with a digest of its files in --rules-dir. With it, doctor finds servers
+	// that enforce different rules.
 	FilesAnnotation = "holdfast.dev/rules-files"
+	// WrongAnnotation is the annotation of the Lease of a server that says why the files in --rules-dir are not in force as they are.
 	WrongAnnotation = "holdfast.dev/rules-files-wrong"
 	// noFiles is the value of FilesAnnotation of a server without --rules-dir, and maxProblem the maximum length of WrongAnnotation.
 	noFiles, maxProblem = "none", 500

@@ -66,7 +66,7 @@ func TestOnlyNoDelete(t *testing.T) {
 	f.create(configMaps, `{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}`)
 	f.create(widgets, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: c}}`)
 	for _, resource := range []string{"default/secrets", configMaps, widgets} {
-		f.want("delete "+resource, outcome(f.of(resource).Delete(t.Context(), "c", metav1.DeleteOptions{})), `the rule "no-delete of policy `)
+		f.want("delete "+resource, outcome(f.of(resource).Delete(t.Context(), "c", metav1.DeleteOptions{})), `the rule "no-delete" of policy `)
 	}
 	for name, want := range map[string]string{"lines": "secrets widgets.example.com", "objects": "configmaps widgets.example.com"} {
 		f.wantStatus(name, "True", "all rules are in force")
