@@ -22,6 +22,8 @@ type Field struct {
 	Schema *structuralschema.Structural
 	// Protected is false if the field may be absent, and no has() in the condition prevents that it is read then.
 	Protected bool
+	// Read is false if the condition only asks whether the field exists.
+	Read bool
 	// Compared means that == or != compares the whole value.
 	Compared bool
 }
@@ -105,9 +107,7 @@ func (r *reader) read(e ast.Expr, present []string) {
 	switch e.Kind() {
 	case ast.SelectKind:
 		r.read(e.AsSelect().Operand(), present)
-		if !e.AsSelect().IsTestOnly() {
-			r.add(e, present)
-		}
+		r.add(e, present)
 	case ast.CallKind:
 		r.call(e, present)
 	case ast.ListKind:
@@ -184,12 +184,15 @@ func (r *reader) add(e ast.Expr, present []string) {
 	if !ok || at.node == nil {
 		return
 	}
-	protected := at.present || slices.Contains(present, at.path)
-	if i := slices.IndexFunc(r.found, func(f Field) bool { return f.Path == at.path }); i >= 0 {
-		r.found[i].Protected = r.found[i].Protected && protected
-		return
+	isTest := e.Kind() == ast.SelectKind && e.AsSelect().IsTestOnly()
+	protected := isTest || at.present || slices.Contains(present, at.path)
+	i := slices.IndexFunc(r.found, func(f Field) bool { return f.Path == at.path })
+	if i < 0 {
+		i = len(r.found)
+		r.found = append(r.found, Field{Path: at.path, Schema: at.node, Protected: true})
 	}
-	r.found = append(r.found, Field{Path: at.path, Schema: at.node, Protected: protected})
+	f := &r.found[i]
+	f.Protected, f.Read = f.Protected && protected, f.Read || !isTest
 }
 
 // place returns the value that an expression names. ok is false for other expressions.

@@ -23,7 +23,14 @@ const compileHelp = `Compile the markers of CustomResourceDefinitions for a stoc
 A Kubernetes API server does not know markers such as x-kubernetes-immutable. With
 --to cel, the command replaces them by CEL transition rules in the schema. With
 --to policy, it writes a ValidatingAdmissionPolicy and a binding for each version
-with markers. The compiled rules refuse the updates that this server refuses.
+with rules. The compiled rules refuse the updates that this server refuses. Where a
+rule cannot do exactly that, a line on stderr names the rule and the difference.
+
+The lines of the annotation holdfast.dev/immutability are compiled too. A condition
+(while) becomes a part of the rule. A policy asks the authorizer of the cluster for
+the right in unless, guards labels and annotations, and has a rule for DELETE for
+no-delete. CEL rules in a schema can do none of these three; the command refuses them
+by name.
 
 In both cases the markers move to the annotation holdfast.dev/immutability of the
 definition, so that a compiled file can be compiled again, also for the other target.
@@ -97,6 +104,9 @@ func (c *compiling) run(cmd *cobra.Command, args []string) error {
 		files[o.File] = true
 		report.Findings = append(report.Findings, refusals(o.Object, result)...)
 		results = append(results, result)
+		for _, note := range result.Notes {
+			fmt.Fprintf(cmd.ErrOrStderr(), "note: %s: %s: %s\n", result.Name, note.Rule, note.Message)
+		}
 	}
 	report.Files = len(files)
 	if report.Objects == 0 {

@@ -19,9 +19,11 @@ func (c *compilation) refuseExpensive(v *version) {
 		cost, err := estimate(r)
 		path := schemaPath(v.index, r.target.path)
 		switch {
+		case err != nil && r.target.mark != nil:
+			c.refuse(annotationPath, "", "%s: Kubernetes refuses the rule for it: %v", r.target.mark, err)
 		case err != nil:
 			c.refuse(path, "", "Kubernetes refuses the rule for it: %v", err)
-		case cost > limit:
+		case cost > limit && (r.target.mark == nil || !r.target.mark.IsMetadata() && !r.target.mark.IsNoDelete()):
 			fits := func() bool {
 				cost, err := estimate(r)
 				return err == nil && cost <= limit
@@ -52,8 +54,8 @@ type bound struct {
 
 // suggestion returns a fix for a rule that is too expensive. It gives all missing bounds the same
 // number, a smaller one each time, until fits reports that the rule is no longer too expensive.
-func suggestion(target *node, fits func() bool) string {
-	missing := unbounded(target)
+func suggestion(of target, fits func() bool) string {
+	missing := unbounded(of)
 	for size := int64(1 << 14); size >= 4 && len(missing) > 0; size /= 2 {
 		for _, b := range missing {
 			*b.field = &size
@@ -76,7 +78,7 @@ func suggestion(target *node, fits func() bool) string {
 
 // unbounded returns the missing bounds on which the cost of the rule of a target depends: those of
 // lists and maps around the target, and those of lists, maps and strings in its value.
-func unbounded(target *node) []bound {
+func unbounded(of target) []bound {
 	var found []bound
 	add := func(n *node) {
 		s := n.Schema
@@ -96,14 +98,14 @@ func unbounded(target *node) []bound {
 		}
 	}
 	var above []*node
-	for n := target.parent; n != nil; n = n.parent {
+	for n := of.parent; n != nil; n = n.parent {
 		above = append(above, n)
 	}
 	for i := len(above) - 1; i >= 0; i-- {
 		add(above[i])
 	}
-	target.find(func(n *node) bool {
-		if target.marker() == immutability.Immutable || n == target || n.isListKey() && n.parent.parent == target {
+	of.find(func(n *node) bool {
+		if of.marker&immutability.NoModify != 0 || n == of.node || n.isListKey() && n.parent.parent == of.node {
 			add(n)
 		}
 		return false

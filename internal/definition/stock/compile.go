@@ -14,17 +14,45 @@ import (
 // compileRules writes transition rules into the schemas.
 func (c *compilation) compileRules(versions []*version) {
 	c.refuseDivergence(versions)
+	c.refuseMarks(versions)
 	for _, v := range versions {
-		rules, refusals := schemaRules(v.root, c.options)
-		c.refuseAt(v.index, refusals)
-		v.rules = rules
-		c.result.Rules += len(rules)
-		for _, r := range rules {
+		c.schemaRules(v)
+		for _, r := range v.rules {
 			at := rawNode(v.raw, r.at)
 			existing, _ := at[schema.ValidationsKeyword].([]any)
 			at[schema.ValidationsKeyword] = append(existing, r.value())
 		}
 	}
+}
+
+// refuseMarks refuses the marks that no rule in a schema can say.
+func (c *compilation) refuseMarks(versions []*version) {
+	for _, m := range c.marks {
+		reason := ""
+		switch {
+		case m.IsNoDelete():
+			reason = "a CEL rule in a schema does not see deletions"
+		case m.IsMetadata():
+			reason = "a CEL rule in a schema does not see labels and annotations"
+		case m.Unless != "":
+			reason = "a CEL rule in a schema cannot ask for the rights of a user (unless)"
+		case slices.ContainsFunc(versions, func(v *version) bool { return (v.Served || v.Storage) && !counts(m, v) }):
+			reason = "not every version has the rule, and Kubernetes runs only the rules of the version in a request"
+		default:
+			continue
+		}
+		c.refuse(annotationPath, "use --to policy", "%s: %s", m, reason)
+	}
+}
+
+// counts reports whether a version has the rule.
+func counts(m immutability.Mark, v *version) bool {
+	return m.In(v.Name) && (m.IsNoDelete() || m.IsMetadata() || m.SchemaNode(v.root.Schema) != nil)
+}
+
+// marksIn returns the marks of a version that are judged by themselves.
+func (c *compilation) marksIn(v *version) []immutability.Mark {
+	return slices.DeleteFunc(slices.Clone(c.marks), func(m immutability.Mark) bool { return !counts(m, v) })
 }
 
 // rawNode returns a node of a schema as JSON decoding gives it.
@@ -76,32 +104,89 @@ func (c *compilation) refuseDivergence(versions []*version) {
 // compilePolicies makes the policies.
 func (c *compilation) compilePolicies(versions []*version) {
 	for _, v := range versions {
-		rules, refusals := policyRules(v.root, c.options)
-		v.rules = rules
-		switch {
-		case len(rules) == 0 && len(refusals) == 0:
-			continue
-		case !v.Served && v.Storage && !isCovered(v, versions):
-			c.refuse(fmt.Sprintf("spec.versions[%d].served", v.index), "serve the version, or mark the same fields in a served version",
-				"a policy cannot see the version that objects are stored in, because it is not served")
-			continue
-		case !v.Served:
+		if len(targets(v.root, c.marksIn(v))) == 0 && len(c.marksIn(v)) == 0 {
 			continue
 		}
-		c.refuseAt(v.index, append(refusals, scaled(v)...))
-		c.result.Rules += len(rules)
+		if !v.Served {
+			if v.Storage && !c.isCovered(v, versions) {
+				c.refuse(fmt.Sprintf("spec.versions[%d].served", v.index), "serve the version, or mark the same fields in a served version",
+					"a policy cannot see the version that objects are stored in, because it is not served")
+			}
+			continue
+		}
+		c.policyRules(v)
+		c.refuseScaled(v)
+		c.refuseErasing(v, versions)
 		c.result.Objects = append(c.result.Objects, policyObjects(c.def.CustomResourceDefinition, v)...)
+		deletions := c.deletionRules(v)
+		c.result.Objects = append(c.result.Objects, c.deletionObjects(v, deletions)...)
+		v.rules = append(v.rules, deletions...)
 	}
 }
 
-// isCovered reports whether a served version has the same markers.
-func isCovered(v *version, versions []*version) bool {
+// refuseErasing refuses rules about fields that another served version does not have. Kubernetes prunes
+// the stored object when it reads it for a write through that version, so that the write erases the
+// field, and a policy sees neither the old nor the new value.
+func (c *compilation) refuseErasing(v *version, versions []*version) {
+	for _, other := range versions {
+		if other == v || !other.Served {
+			continue
+		}
+		for _, t := range targets(v.root, c.marksIn(v)) {
+			switch {
+			case keeps(other.root, t.node):
+			case c.def.Spec.ConvertsNothing():
+				c.refuse(schemaPath(v.index, t.path), fmt.Sprintf("add the field to %s, or do not serve %s", other.Name, other.Name),
+					"%s: version %s is served and lacks the field, so a write through it erases the value, which a policy does not see", t, other.Name)
+			default:
+				c.note(t, "version %s lacks the field: a write through it erases the value, unless the conversion webhook keeps it", other.Name)
+			}
+		}
+	}
+}
+
+// keeps reports whether the field of a node in another version stays when an object is pruned.
+func keeps(root, of *node) bool {
+	if of.parent == nil {
+		return true
+	}
+	if !keeps(root, of.parent) {
+		return false
+	}
+	at := root.same(of.parent)
+	return at == nil || at.keepsUnknown() || root.same(of) != nil
+}
+
+// same returns the node for the field of a node of another version, nil if there is none.
+func (n *node) same(other *node) *node {
+	if other.parent == nil {
+		return n
+	}
+	at := n.same(other.parent)
+	if at == nil {
+		return nil
+	}
+	switch {
+	case other.Edge == schema.Property && at.Schema.Properties[other.Name] != nil:
+		return at.property(other.Name)
+	case other.Edge == schema.AdditionalProperty:
+		return at.values()
+	case other.Edge == schema.Item && at.Schema.Items != nil:
+		return at.items()
+	case other.Edge == schema.Property:
+		return at.values()
+	}
+	return nil
+}
+
+// isCovered reports whether a served version has the same rules.
+func (c *compilation) isCovered(v *version, versions []*version) bool {
 	policy, err := immutability.Compile(v.root.Schema)
 	if err != nil {
 		return false
 	}
 	return slices.ContainsFunc(versions, func(other *version) bool {
-		if !other.Served {
+		if !other.Served || slices.ContainsFunc(c.marksIn(v), func(m immutability.Mark) bool { return !counts(m, other) }) {
 			return false
 		}
 		otherPolicy, err := immutability.Compile(other.root.Schema)

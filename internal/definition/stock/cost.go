@@ -22,6 +22,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/apiserver/pkg/cel/library"
 
+	"holdfast.dev/holdfast/internal/while"
 	"holdfast.dev/holdfast/schema"
 )
 
@@ -107,11 +108,12 @@ func policyCost(r rule) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	declared := model.SchemaDeclType(s, true).MaybeAssignTypeName("Resource")
+	declared := while.Declared(s).MaybeAssignTypeName("Resource")
 	set, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).Extend(environment.VersionedOptions{
 		IntroducedVersion: utilversion.MajorMinor(1, 0),
 		EnvOptions: []celgo.EnvOption{
 			celgo.Variable("object", declared.CelType()), celgo.Variable("oldObject", declared.CelType()),
+			celgo.Variable("authorizer", library.AuthorizerType),
 		},
 		DeclTypes: []*apiservercel.DeclType{declared},
 	})

@@ -24,11 +24,15 @@ type tally struct {
 	compiled, refusedDefinitions, accepted, refused int
 }
 
-// differential compares the decisions about pairs of objects of one random definition.
-func (counts *tally) differential(t testing.TB, seed uint64, options stock.Options) {
+// differential compares the decisions about pairs of objects of one random definition. If marked is true, the
+// definition also has rules in its annotation.
+func (counts *tally) differential(t testing.TB, seed uint64, options stock.Options, marked bool) {
 	t.Helper()
 	g, known := newGenerator(seed), counts.known
 	definition := g.definition()
+	if marked {
+		g.marks(definition)
+	}
 	s, refusals := newSubject(t, definition, options)
 	if s == nil {
 		if len(refusals) > 0 {
@@ -41,6 +45,14 @@ func (counts *tally) differential(t testing.TB, seed uint64, options stock.Optio
 	counts.compiled++
 	for range 25 {
 		oldObj, newObj := g.update(s.root)
+		if marked {
+			g.setMetadata(oldObj)
+			newObj["metadata"] = oldObj["metadata"]
+			if g.chance(30) {
+				g.setMetadata(newObj)
+			}
+			s.may = g.chance(30)
+		}
 		if s.compare(t, known, oldObj, newObj) {
 			counts.refused++
 		} else {
@@ -82,23 +94,25 @@ func (g *generator) checkNothingRefused(t testing.TB, root map[string]any) {
 // TestDifferential compares the compiled rules of random definitions with package immutability.
 // Kubernetes' own code runs the rules.
 func TestDifferential(t *testing.T) {
-	seeds := uint64(120)
+	seeds := uint64(100)
 	if testing.Short() {
 		seeds = 30
 	}
 	known := exceptions()
 	for _, options := range allOptions {
-		t.Run(fmt.Sprintf("%s-%t", options.Target, options.CloseEscapes), func(t *testing.T) {
-			counts := tally{known: known}
-			for seed := range seeds {
-				counts.differential(t, seed, options)
-			}
-			counts.known = nil
-			t.Logf("%+v", counts)
-			if counts.refusedDefinitions == 0 || counts.compiled < int(seeds/6) || counts.accepted < counts.compiled || counts.refused < counts.compiled {
-				t.Errorf("too few cases: %+v", counts)
-			}
-		})
+		for _, marked := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s-%t-%t", options.Target, options.CloseEscapes, marked), func(t *testing.T) {
+				counts := tally{known: known}
+				for seed := range seeds {
+					counts.differential(t, seed, options, marked)
+				}
+				counts.known = nil
+				t.Logf("%+v", counts)
+				if counts.refusedDefinitions == 0 || counts.compiled < int(seeds/12) || counts.accepted < counts.compiled || counts.refused < counts.compiled {
+					t.Errorf("too few cases: %+v", counts)
+				}
+			})
+		}
 	}
 	for _, e := range known {
 		if e.used == 0 && !testing.Short() {
@@ -113,7 +127,7 @@ func FuzzCompile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		for _, options := range allOptions {
-			(&tally{known: exceptions()}).differential(t, seed, options)
+			(&tally{known: exceptions()}).differential(t, seed, options, seed%2 == 1)
 		}
 	})
 }

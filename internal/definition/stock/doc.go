@@ -9,7 +9,10 @@
 //
 //	result := stock.Compile(ctx, object, stock.Options{Target: stock.CEL})
 //
-// The compiled rules refuse the updates that package immutability refuses. A refusal says that
+// A marker is a set of constraints. The lines of the annotation that no schema can have, the marks, are rules of
+// their own: those with a condition, about metadata, about deletions, and second rules on a field.
+//
+// The compiled rules refuse the updates that package immutability refuses. A note says where one does not. A refusal says that
 // there is no such rule for a marker or a keyword: CEL cannot express it, or the rule costs more
 // than Kubernetes allows. A definition with a refusal is not compiled at all.
 //

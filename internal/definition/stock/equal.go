@@ -117,9 +117,10 @@ func (w *writer) isSpecial(n *node) bool {
 	if isSet && n.Schema.Items != nil && !n.items().isScalar() {
 		return true
 	}
-	// In objects, == ignores properties whose names look like escaped names.
-	for name := range n.Schema.Properties {
-		if unescaped, ok := cel.Unescape(name); !ok || unescaped != name {
+	// In objects, == ignores properties whose names look like escaped names. It counts properties that are
+	// null and then skips them, so that such a property can hide that another one is gone.
+	for name, property := range n.Schema.Properties {
+		if unescaped, ok := cel.Unescape(name); !ok || unescaped != name || property.Nullable {
 			return true
 		}
 	}

@@ -2,17 +2,21 @@ package stock_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 
 	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/definition/refusal"
 	"holdfast.dev/holdfast/internal/definition/stock"
 	"holdfast.dev/holdfast/internal/manifest"
+	"holdfast.dev/holdfast/internal/while"
 	"holdfast.dev/holdfast/schema"
 )
 
@@ -101,10 +105,15 @@ func transform(s map[string]any, v any, replace func(s map[string]any, v any) an
 	return replace(s, v)
 }
 
-// withParents adds empty objects for absent parents of fields with markers. With closed escapes,
-// the compiled rules decide about the objects as package immutability decides about those.
+// markerKeywords are the keywords of markers.
+var markerKeywords = []string{
+	"x-kubernetes-immutable", "x-kubernetes-immutable-keys", "x-kubernetes-addition-only", "x-kubernetes-deletion-only", "x-kubernetes-update",
+}
+
+// withParents adds empty objects for absent parents of the only field with a marker. With closed escapes,
+// the compiled rule for the field decides about the objects as package immutability decides about those.
 func withParents(s map[string]any, v any) any {
-	if s["x-kubernetes-immutable"] == true {
+	if isMarked(s) {
 		return v
 	}
 	switch v := v.(type) {
@@ -116,7 +125,7 @@ func withParents(s map[string]any, v any) any {
 		properties, _ := s["properties"].(map[string]any)
 		for name, property := range properties {
 			below := property.(map[string]any)
-			if v[name] == nil && below["properties"] != nil && below["x-kubernetes-immutable"] == nil && hasMarkers(below) {
+			if v[name] == nil && below["properties"] != nil && !isMarked(below) && hasMarkers(below) {
 				v[name] = map[string]any{}
 			}
 			if value, ok := v[name]; ok {
@@ -132,12 +141,18 @@ func withParents(s map[string]any, v any) any {
 	return v
 }
 
+func isMarked(s map[string]any) bool {
+	return slices.ContainsFunc(markerKeywords, func(name string) bool { return s[name] != nil })
+}
+
 func hasMarkers(s any) bool {
 	switch s := s.(type) {
 	case map[string]any:
-		for key, value := range s {
-			if key == "x-kubernetes-immutable" || key == "x-kubernetes-immutable-keys" ||
-				key == "x-kubernetes-addition-only" || key == "x-kubernetes-deletion-only" || hasMarkers(value) {
+		if isMarked(s) {
+			return true
+		}
+		for _, value := range s {
+			if hasMarkers(value) {
 				return true
 			}
 		}
@@ -145,27 +160,111 @@ func hasMarkers(s any) bool {
 	return false
 }
 
+// oneRule is a rule of a definition, judged by itself.
+type oneRule struct {
+	root   map[string]any
+	policy *immutability.Policy
+	mark   *immutability.Mark
+}
+
+// single returns a rule that is judged by itself. The schema has its marker only.
+func single(t testing.TB, root map[string]any, m immutability.Mark) oneRule {
+	t.Helper()
+	root = runtime.DeepCopyJSON(root)
+	removeMarkers(root)
+	if m.IsMetadata() {
+		return oneRule{root, compileSchema(t, root, m), &m}
+	}
+	m.Node(root)[m.Marker.Keyword()] = m.Marker.KeywordValue()
+	return oneRule{root, compileSchema(t, root), &m}
+}
+
+func removeMarkers(s any) {
+	if s, ok := s.(map[string]any); ok {
+		for _, name := range markerKeywords {
+			delete(s, name)
+		}
+		for _, child := range s {
+			removeMarkers(child)
+		}
+	}
+}
+
+// compileSchema compiles a schema as JSON decoding gives it.
+func compileSchema(t testing.TB, root map[string]any, marks ...immutability.Mark) *immutability.Policy {
+	t.Helper()
+	decoded := decodeSchema(t, root)
+	marked := immutability.AddMarks(decoded, "v1", marks)
+	policy, err := immutability.Compile(marked.Schema, marked.Layers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return policy
+}
+
+func decodeSchema(t testing.TB, root map[string]any) *schema.Schema {
+	t.Helper()
+	decoded, _, err := schema.Decode(runtime.DeepCopyJSON(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decoded
+}
+
 // subject is a compiled definition.
 type subject struct {
-	root    map[string]any
-	policy  *immutability.Policy
+	root   map[string]any
+	policy *immutability.Policy
+	// rules are the rules of the policy, each by itself.
+	rules   []oneRule
 	options stock.Options
 	judge   judge
 	text    string
+	// structural and conditions are for while. may is true if the user of the updates has all verbs.
+	structural *structuralschema.Structural
+	conditions map[string]*while.Condition
+	may        bool
 }
 
 // engine reports whether package immutability refuses an update.
-func (s *subject) engine(oldObj, newObj map[string]any, see func(map[string]any, any) any) bool {
+func (s *subject) engine(t testing.TB, oldObj, newObj map[string]any, see func(map[string]any, any) any) bool {
+	t.Helper()
 	view := func(object map[string]any) map[string]any {
 		if see != nil {
 			object = transform(s.root, object, see).(map[string]any)
 		}
-		if s.options.CloseEscapes {
-			object = withParents(s.root, runtime.DeepCopyJSON(object)).(map[string]any)
-		}
 		return object
 	}
-	return len(s.policy.Check(view(oldObj), view(newObj))) > 0
+	edge := refusal.Edge{
+		Holds: func(expression string) (bool, error) {
+			condition := s.conditions[expression]
+			if condition == nil {
+				var err error
+				if condition, err = while.ForCustom(s.structural, expression); err != nil {
+					t.Fatal(err)
+				}
+				s.conditions[expression] = condition
+			}
+			return condition.Holds(t.Context(), oldObj)
+		},
+		May: func(string) bool { return s.may },
+	}
+	if !s.options.CloseEscapes {
+		return len(edge.Decide(refusal.Of("", s.policy.Check(view(oldObj), view(newObj)))).Refused) > 0
+	}
+	for _, one := range s.rules {
+		parents := func(object map[string]any) map[string]any {
+			return withParents(one.root, runtime.DeepCopyJSON(view(object))).(map[string]any)
+		}
+		found := one.policy.Check(parents(oldObj), parents(newObj))
+		for i := range found {
+			found[i].Mark = one.mark
+		}
+		if len(edge.Decide(refusal.Of("", found)).Refused) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func rootSchema(definition map[string]any) map[string]any {
@@ -188,7 +287,8 @@ func newSubject(t testing.TB, definition map[string]any, options stock.Options) 
 	t.Helper()
 	result := stock.Compile(t.Context(), object(t, definition), options)
 	for _, r := range result.Refusals {
-		if !strings.HasPrefix(r.Path, "spec.versions[0].schema.openAPIV3Schema.properties[") || r.Message == "" {
+		isField := strings.HasPrefix(r.Path, "spec.versions[0].schema.openAPIV3Schema.properties[")
+		if !isField && r.Path != "metadata.annotations["+immutability.Annotation+"]" || r.Message == "" {
 			t.Fatalf("a refusal names no field: %+v", r)
 		}
 	}
@@ -203,30 +303,50 @@ func newSubject(t testing.TB, definition map[string]any, options stock.Options) 
 	if diff := cmp.Diff(result.Objects, again.Objects); diff != "" {
 		t.Fatalf("compiled again (-first +second):\n%s", diff)
 	}
-	s := &subject{root: rootSchema(definition), options: options, text: string(text)}
-	decoded, _, err := schema.Decode(runtime.DeepCopyJSON(s.root))
+	s := &subject{root: rootSchema(definition), options: options, text: string(text), conditions: map[string]*while.Condition{}}
+	annotations, _ := definition["metadata"].(map[string]any)["annotations"].(map[string]any)
+	lines, _ := annotations[immutability.Annotation].(string)
+	marks, err := immutability.ParseMarks(lines)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.policy, err = immutability.Compile(decoded); err != nil {
+	s.policy = compileSchema(t, s.root, marks...)
+	own, err := immutability.Marks([]immutability.Version{{Name: "v1", Schema: decodeSchema(t, s.root)}})
+	if err != nil {
 		t.Fatal(err)
 	}
+	for _, m := range slices.Concat(own, marks) {
+		s.rules = append(s.rules, single(t, s.root, m))
+	}
+	schemas := newSchemaJudge(t, result.Objects[0])
+	s.structural = schemas.structural
 	if options.Target == stock.CEL {
-		s.judge = newSchemaJudge(t, result.Objects[0])
+		s.judge = schemas
 	} else {
-		newSchemaJudge(t, result.Objects[0])
-		s.judge = newPolicyJudge(t, result.Objects)
+		s.judge = newPolicyJudge(t, result.Objects, &s.may)
 	}
 	return s, nil
+}
+
+// checkWords checks that every refusal has the words that clients look for. Where a condition cannot be
+// evaluated, Kubernetes writes the message.
+func (s *subject) checkWords(t testing.TB, reasons []string) {
+	t.Helper()
+	for _, reason := range reasons {
+		if !strings.Contains(reason, "field is immutable") && !strings.Contains(reason, "no such key") {
+			t.Fatalf("%+v: a refusal says %q\n%s", s.options, reason, s.text)
+		}
+	}
 }
 
 // compare decides about an update with the engine and with the compiled rules.
 func (s *subject) compare(t testing.TB, known []*exception, oldObj, newObj map[string]any) (refused bool) {
 	t.Helper()
-	want := s.engine(oldObj, newObj, nil)
+	want := s.engine(t, oldObj, newObj, nil)
 	reasons := s.judge.refuses(t.Context(), oldObj, newObj)
 	got := len(reasons) > 0
 	if want == got {
+		s.checkWords(t, reasons)
 		return got
 	}
 	var all []func(map[string]any, any) any
@@ -235,7 +355,7 @@ func (s *subject) compare(t testing.TB, known []*exception, oldObj, newObj map[s
 			if target != s.options.Target {
 				continue
 			}
-			if s.engine(oldObj, newObj, e.see) == got {
+			if s.engine(t, oldObj, newObj, e.see) == got {
 				e.used++
 				return got
 			}
@@ -248,7 +368,7 @@ func (s *subject) compare(t testing.TB, known []*exception, oldObj, newObj map[s
 		}
 		return v
 	}
-	if s.engine(oldObj, newObj, together) == got {
+	if s.engine(t, oldObj, newObj, together) == got {
 		return got
 	}
 	oldText, _ := json.Marshal(oldObj)

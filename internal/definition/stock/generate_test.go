@@ -5,8 +5,12 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/value"
 )
 
 // generator makes small definitions with markers, and pairs of valid objects.
@@ -79,6 +83,12 @@ func (g generator) schema(depth int) map[string]any {
 
 // mark adds a marker to a schema.
 func (g generator) mark(s map[string]any, hasKeys bool) {
+	if g.chance(50) {
+		if set := g.set(s, hasKeys); set.Keyword() == "x-kubernetes-update" {
+			s["x-kubernetes-update"] = set.KeywordValue()
+			return
+		}
+	}
 	markers := []string{"immutable"}
 	if hasKeys {
 		markers = append(markers, "addition-only", "deletion-only")
@@ -87,6 +97,100 @@ func (g generator) mark(s map[string]any, hasKeys bool) {
 		}
 	}
 	s["x-kubernetes-"+markers[g.IntN(len(markers))]] = true
+}
+
+// set returns a random set of constraints.
+func (g generator) set(s map[string]any, hasKeys bool) immutability.Marker {
+	set := immutability.Marker(1 + g.IntN(7))
+	if hasKeys {
+		set = immutability.Marker(1 + g.IntN(31))
+	}
+	if s["x-kubernetes-list-type"] == "set" && set&immutability.ImmutableKeys == immutability.ImmutableKeys {
+		set &^= immutability.NoAddItem
+	}
+	if set.Covers(immutability.Immutable) {
+		set = immutability.Immutable
+	}
+	return set
+}
+
+// conditions are about the random objects. Some cannot be evaluated for some of them.
+var conditions = []string{
+	`has(oldSelf.spec)`, `!has(oldSelf.spec) || oldSelf.metadata.name == "one"`, `oldSelf.metadata.name != "one"`,
+	`oldSelf.metadata.labels["mode"] == "fixed"`, `has(oldSelf.metadata.labels) && "mode" in oldSelf.metadata.labels`,
+}
+
+// marks adds lines to the annotation of a definition: rules about fields, labels and annotations, some with
+// a condition.
+func (g generator) marks(definition map[string]any) {
+	var lines []string
+	add := func(m immutability.Mark) {
+		if g.chance(50) {
+			m.While = conditions[g.IntN(len(conditions))]
+		}
+		if g.chance(25) {
+			m.Unless = "resize"
+		}
+		lines = append(lines, m.String())
+	}
+	var walk func(path *value.Path, s map[string]any)
+	walk = func(path *value.Path, s map[string]any) {
+		_, isMap := s["additionalProperties"]
+		if path != nil && g.chance(12) {
+			add(immutability.Mark{Path: path, Marker: g.set(s, isMap || s["x-kubernetes-list-type"] != nil)})
+		}
+		properties, _ := s["properties"].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			walk(path.Append(value.Step{Name: name}), properties[name].(map[string]any))
+		}
+		if values, ok := s["additionalProperties"].(map[string]any); ok {
+			walk(path.Append(value.Step{Kind: value.AnyName}), values)
+		}
+		if items, ok := s["items"].(map[string]any); ok {
+			walk(path.Append(value.Step{Kind: value.AnyItem}), items)
+		}
+	}
+	walk(nil, rootSchema(definition))
+	for _, name := range []string{"labels", "annotations"} {
+		path := (*value.Path)(nil).Append(value.Step{Name: "metadata"}).Append(value.Step{Name: name})
+		if g.chance(15) {
+			add(immutability.Mark{Path: path, Marker: g.set(nil, true)})
+		}
+		if g.chance(15) {
+			key := []string{"mode", "example.com/mode", "in"}[g.IntN(3)]
+			add(immutability.Mark{Path: path.Append(value.Step{Name: key}), Marker: g.set(nil, false)})
+		}
+	}
+	if len(lines) > 0 {
+		definition["metadata"].(map[string]any)["annotations"] = map[string]any{immutability.Annotation: strings.Join(lines, "\n")}
+	}
+}
+
+// metadata returns random labels or annotations, nil for none.
+func (g generator) metadata() map[string]any {
+	var out map[string]any
+	for _, key := range []string{"mode", "example.com/mode", "in", "holdfast.dev/a", "kubectl.kubernetes.io/b"} {
+		if g.chance(25) {
+			if out == nil {
+				out = map[string]any{}
+			}
+			out[key] = []any{"fixed", "other", ""}[g.IntN(3)]
+		}
+	}
+	return out
+}
+
+// setMetadata sets the labels and annotations of an object.
+func (g generator) setMetadata(object map[string]any) {
+	metadata := map[string]any{"name": "one", "namespace": "default"}
+	for _, name := range []string{"labels", "annotations"} {
+		if values := g.metadata(); values != nil {
+			metadata[name] = values
+		} else if g.chance(20) {
+			metadata[name] = map[string]any{}
+		}
+	}
+	object["metadata"] = metadata
 }
 
 func (g generator) scalarSchema() map[string]any {
@@ -241,8 +345,9 @@ func unique(s map[string]any, list []any) []any {
 	kept := []any{}
 	for _, item := range list {
 		identity := fmt.Sprint(item)
-		if f, isFloat := item.(float64); isFloat && f == 1 {
-			identity = "1"
+		if i, isInt := item.(int64); isInt {
+			// CEL takes two integers for one number if they are equal as floating-point numbers.
+			identity = fmt.Sprint(float64(i))
 		}
 		if object, ok := item.(map[string]any); ok && keys != nil {
 			identity = ""
@@ -260,7 +365,7 @@ func unique(s map[string]any, list []any) []any {
 
 // change returns a valid value that differs a little.
 func (g generator) change(s map[string]any, v any) any {
-	if g.chance(8) {
+	if g.chance(8) || s["type"] == "number" && g.chance(30) {
 		return g.value(s)
 	}
 	switch v := v.(type) {

@@ -19,6 +19,7 @@ import (
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/cel/environment"
 	kubejson "sigs.k8s.io/json"
 )
@@ -49,7 +50,7 @@ type schemaJudge struct {
 
 // newSchemaJudge validates a definition as Kubernetes does when it is created, and compiles its
 // rules.
-func newSchemaJudge(t testing.TB, object map[string]any) judge {
+func newSchemaJudge(t testing.TB, object map[string]any) schemaJudge {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	install.Install(scheme)
@@ -85,15 +86,19 @@ func (j schemaJudge) refuses(ctx context.Context, oldObj, newObj map[string]any)
 }
 
 // policyJudge is Kubernetes' evaluation of ValidatingAdmissionPolicies.
-type policyJudge []validating.Validator
+type policyJudge struct {
+	validators []validating.Validator
+	// may is true if the user has the verbs of rules.
+	may *bool
+}
 
-func newPolicyJudge(t testing.TB, objects []map[string]any) judge {
+func newPolicyJudge(t testing.TB, objects []map[string]any, may *bool) policyJudge {
 	t.Helper()
 	compiler, err := plugincel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var judge policyJudge
+	judge := policyJudge{may: may}
 	for _, object := range objects {
 		if object["kind"] != "ValidatingAdmissionPolicy" {
 			continue
@@ -108,22 +113,33 @@ func newPolicyJudge(t testing.TB, objects []map[string]any) judge {
 			options := plugincel.OptionalVariableDeclarations{HasAuthorizer: true}
 			return compiler.CompileCondition(conditions, options, environment.StoredExpressions)
 		}
-		judge = append(judge, validating.NewValidator(compile(conditions), nil, compile(nil), compile(nil), policy.Spec.FailurePolicy, nil))
+		judge.validators = append(judge.validators, validating.NewValidator(compile(conditions), nil, compile(nil), compile(nil), policy.Spec.FailurePolicy, nil))
 	}
 	return judge
 }
 
 func (j policyJudge) refuses(ctx context.Context, oldObj, newObj map[string]any) []string {
+	return j.decide(ctx, admission.Update, &unstructured.Unstructured{Object: oldObj}, &unstructured.Unstructured{Object: newObj})
+}
+
+// refusesDeletion returns why the cluster refuses to delete an object.
+func (j policyJudge) refusesDeletion(ctx context.Context, object map[string]any) []string {
+	return j.decide(ctx, admission.Delete, &unstructured.Unstructured{Object: object}, nil)
+}
+
+func (j policyJudge) decide(ctx context.Context, operation admission.Operation, oldOne, newOne runtime.Object) []string {
 	resource := runtimeschema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "things"}
 	kind := resource.GroupVersion().WithKind("Thing")
-	oldOne, newOne := &unstructured.Unstructured{Object: oldObj}, &unstructured.Unstructured{Object: newObj}
 	attributes := &admission.VersionedAttributes{
-		Attributes:      admission.NewAttributesRecord(newOne, oldOne, kind, "default", "one", resource, "", admission.Update, nil, false, nil),
-		VersionedObject: admission.NewLazyObject(newOne), VersionedOldObject: admission.NewLazyObject(oldOne), VersionedKind: kind,
+		Attributes:         admission.NewAttributesRecord(newOne, oldOne, kind, "default", "one", resource, "", operation, nil, false, nil),
+		VersionedOldObject: admission.NewLazyObject(oldOne), VersionedKind: kind,
+	}
+	if newOne != nil {
+		attributes.VersionedObject = admission.NewLazyObject(newOne)
 	}
 	var texts []string
-	for _, validator := range j {
-		result := validator.Validate(ctx, resource, attributes, nil, nil, celconfig.RuntimeCELCostBudget, nil)
+	for _, validator := range j.validators {
+		result := validator.Validate(ctx, resource, attributes, nil, nil, celconfig.RuntimeCELCostBudget, j)
 		for _, decision := range result.Decisions {
 			if decision.Action == validating.ActionDeny {
 				texts = append(texts, decision.Message)
@@ -131,4 +147,13 @@ func (j policyJudge) refuses(ctx context.Context, oldObj, newObj map[string]any)
 		}
 	}
 	return texts
+}
+
+// Authorize implements authorizer.Authorizer. It allows the verbs of rules on the whole object only.
+func (j policyJudge) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	asked := [...]string{a.GetVerb(), a.GetAPIGroup(), a.GetResource(), a.GetSubresource(), a.GetNamespace(), a.GetName()}
+	if *j.may && asked == [...]string{"resize", "example.com", "things", "", "default", "one"} {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizer.DecisionNoOpinion, "", nil
 }

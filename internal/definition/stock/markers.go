@@ -34,28 +34,60 @@ func rawSchema(definition map[string]any, index int) map[string]any {
 }
 
 // restore puts the markers of the annotation into the schemas, and removes the rules that an
-// earlier run wrote.
+// earlier run wrote. It keeps the marks that no schema can have.
 func (c *compilation) restore() {
 	spec, _ := c.raw["spec"].(map[string]any)
 	versions, _ := spec["versions"].([]any)
-	marks := c.annotated()
-	found := make([]bool, len(marks))
 	for i := range versions {
-		root := rawSchema(c.raw, i)
-		eachNode(root, removeRules)
-		one, _ := versions[i].(map[string]any)
-		name, _ := one["name"].(string)
-		for j, m := range marks {
-			if node := m.Node(root); node != nil && m.In(name) {
-				node[m.Marker.Keyword()], found[j] = true, true
+		eachNode(rawSchema(c.raw, i), removeRules)
+	}
+	for _, m := range c.annotated() {
+		if m.IsNoDelete() || m.IsMetadata() {
+			c.marks = append(c.marks, m)
+			continue
+		}
+		var apart []string // the versions in which the mark is judged by itself
+		moved := false
+		for i := range versions {
+			one, _ := versions[i].(map[string]any)
+			name, _ := one["name"].(string)
+			node := m.Node(rawSchema(c.raw, i))
+			switch {
+			case node == nil || !m.In(name):
+			case m.IsConditional() || !isFreeFor(node, m.Marker):
+				apart = append(apart, name)
+			default:
+				node[m.Marker.Keyword()], moved = m.Marker.KeywordValue(), true
 			}
 		}
-	}
-	for j, m := range marks {
-		if !found[j] {
+		switch {
+		case !moved && len(apart) == 0:
 			c.refuse(annotationPath, "remove the line", "%s: no version has this field", m)
+		case moved && len(apart) > 0:
+			m.Versions = apart
+			fallthrough
+		case len(apart) > 0:
+			c.marks = append(c.marks, m)
 		}
 	}
+}
+
+// isFreeFor reports whether a node has no marker, or the same one.
+func isFreeFor(node map[string]any, m immutability.Marker) bool {
+	keywords := map[string]any{}
+	for _, name := range []string{
+		schema.ImmutableKeyword, schema.ImmutableKeysKeyword, schema.AdditionOnlyKeyword, schema.DeletionOnlyKeyword, schema.UpdateKeyword,
+	} {
+		if v, ok := node[name]; ok {
+			keywords[name] = v
+		}
+	}
+	s, _, err := schema.Decode(keywords)
+	if err != nil {
+		return true // the server refuses the definition
+	}
+	given := immutability.MarkerOf(s)
+	return given == immutability.Free || given == m
 }
 
 // annotationPath is the path of the annotation in a definition.
@@ -157,7 +189,7 @@ func (c *compilation) move(versions []*version) {
 	for _, v := range versions {
 		removeMarkers(v.raw, v.root.Schema)
 	}
-	c.annotate(marks)
+	c.annotate(append(marks, c.marks...))
 }
 
 // removeMarkers removes the markers of a schema. It follows the decoded schema, so that a property

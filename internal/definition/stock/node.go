@@ -58,9 +58,8 @@ func (n *node) children() []*node {
 	return all
 }
 
-func (n *node) marker() immutability.Marker { return immutability.MarkerOf(n.Schema) }
-func (n *node) isList() bool                { return n.Schema.Type == "array" }
-func (n *node) isMap() bool                 { return n.Schema.IsMap() }
+func (n *node) isList() bool { return n.Schema.Type == "array" }
+func (n *node) isMap() bool  { return n.Schema.IsMap() }
 
 // isRequired reports whether every valid object has the property n.
 func (n *node) isRequired() bool { return slices.Contains(n.parent.Schema.Required, n.Name) }
@@ -78,6 +77,9 @@ func (n *node) isListKey() bool {
 func (n *node) isScalar() bool {
 	return n.Schema.IntOrString || slices.Contains([]string{"string", "integer", "number", "boolean"}, n.Schema.Type)
 }
+
+// isUntyped reports whether the schema does not say the type of the values of n.
+func (n *node) isUntyped() bool { return n.Schema.Type == "" && !n.Schema.IntOrString }
 
 // isExposed reports whether CEL rules in a schema can use the values of n. It follows
 // SchemaDeclType of k8s.io/apiserver/pkg/cel/common.
@@ -101,7 +103,7 @@ func (n *node) keepsUnknown() bool {
 	s := n.Schema
 	return schema.IsTrue(s.PreserveUnknownFields) || s.EmbeddedResource ||
 		s.AdditionalProperties != nil && s.AdditionalProperties.Allows && s.AdditionalProperties.Schema == nil ||
-		s.Type == "" && !s.IntOrString
+		n.isUntyped()
 }
 
 // find returns the first node at or below n for which match returns true, or nil.
@@ -121,24 +123,45 @@ func (n *node) find(match func(*node) bool) *node {
 // name the property.
 func identifier(name string) (escaped string, ok bool) { return cel.Escape(name) }
 
-// targets returns the nodes whose markers need a rule, in the order of the schema. A marker below
-// an immutable node or below a list of type set needs none, because the rule for the whole value
-// forbids the change. A marker on a key of a list of type map needs none, because an item with
-// another key is another item.
-func targets(root *node) []*node {
-	var found []*node
-	var walk func(n *node)
-	walk = func(n *node) {
-		if n.marker() != immutability.Free && !n.isListKey() {
-			found = append(found, n)
+// target is a rule to compile.
+type target struct {
+	*node
+	marker immutability.Marker
+	// mark is the line of the annotation, nil for a marker of the schema. A mark may have a condition.
+	mark *immutability.Mark
+}
+
+// targets returns the rules of a schema, in its order, and then the given marks of its version.
+func targets(root *node, marks []immutability.Mark) []target {
+	var found []target
+	visit(root, func(n *node) bool {
+		if marker := immutability.Effective(n.Schema); marker != immutability.Free && n.parent != nil && !n.isListKey() {
+			found = append(found, target{node: n, marker: marker})
 		}
-		if n.marker() == immutability.Immutable || n.isList() && n.Schema.ListType == "set" {
-			return
-		}
-		for _, child := range n.children() {
-			walk(child)
-		}
+		// The rule for a whole value forbids the changes that rules below it forbid.
+		return n.parent == nil || immutability.Effective(n.Schema) != immutability.Immutable
+	})
+	for i := range marks {
+		at := marks[i].SchemaNode(root.Schema)
+		visit(root, func(n *node) bool {
+			if at != nil && n.Schema == at && !n.isListKey() {
+				found = append(found, target{node: n, marker: marks[i].Marker, mark: &marks[i]})
+			}
+			return true
+		})
 	}
-	walk(root)
 	return found
+}
+
+// visit calls a function for n and the nodes below it, as long as the function returns true. Nodes
+// without rules are left out: those below a list of type set, whose items never change, only come and
+// go. For the same reason, a key of a list of type map needs no rule: an item with another key is
+// another item.
+func visit(n *node, each func(*node) bool) {
+	if !each(n) || n.isList() && n.Schema.ListType == "set" {
+		return
+	}
+	for _, child := range n.children() {
+		visit(child, each)
+	}
 }

@@ -77,19 +77,30 @@ func and(all ...string) string {
 	return strings.Join(all, " && ")
 }
 
-// or joins expressions. It is always true if the last one is.
+// or joins expressions. It leaves out those that are always false.
 func or(all ...string) string {
-	if all[len(all)-1] == "true" {
+	if slices.Contains(all, "true") {
 		return "true"
 	}
+	all = slices.DeleteFunc(all, func(e string) bool { return e == "false" })
+	if len(all) == 0 {
+		return "false"
+	}
 	for i := range all {
-		all[i] = group(all[i], disjunction)
+		if len(all) > 1 {
+			all[i] = group(all[i], disjunction)
+		}
 	}
 	return strings.Join(all, " || ")
 }
 
 // not negates an expression.
-func not(expression string) string { return "!" + group(expression, primary) }
+func not(expression string) string {
+	if expression == "true" {
+		return "false"
+	}
+	return "!" + group(expression, primary)
+}
 
 // relation returns an expression as an operand of ==.
 func relation(expression string) string { return group(expression, primary) }

@@ -10,36 +10,37 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// policyRules returns the expressions of a policy for a schema.
-func policyRules(root *node, options Options) ([]rule, []Refusal) {
-	var rules []rule
-	var refusals []Refusal
-	for _, target := range targets(root) {
-		w := &writer{target: target.Schema, closed: options.CloseEscapes}
-		expression := w.contents(root, operands{"object", "oldObject"})
-		refusals = append(refusals, w.refusals...)
-		if expression == "true" || len(w.refusals) > 0 {
-			continue
-		}
-		r := rule{at: root, target: target, expression: expression, estimated: expression}
-		if short := w.optionalEqual(target); options.CloseEscapes && short != "" {
+// policyRules adds the expressions of the policy of a version.
+func (c *compilation) policyRules(v *version) {
+	marks := c.marksIn(v)
+	for _, t := range targets(v.root, marks) {
+		w := &writer{target: t.Schema, marker: t.marker, closed: c.options.CloseEscapes}
+		expression := w.contents(v.root, operands{"object", "oldObject"})
+		r := rule{at: v.root, target: t, expression: expression, estimated: expression}
+		if short := w.optionalEqual(t); c.options.CloseEscapes && short != "" {
 			r.expression = short
 		}
-		rules = append(rules, r)
+		c.add(v, r, c.condition(t.mark, v.root), w.refusals)
 	}
-	return rules, refusals
+	for i := range marks {
+		if m := &marks[i]; m.IsMetadata() {
+			expression := metadataRule(m)
+			t := target{node: v.root, marker: m.Marker, mark: m}
+			c.add(v, rule{at: v.root, target: t, expression: expression, estimated: expression}, c.condition(m, v.root), nil)
+		}
+	}
 }
 
 // optionalEqual returns the expression that compares the value of an immutable target in both
 // objects, if a value may be absent or be in an absent parent. It is empty if optional values
 // cannot express that.
-func (w *writer) optionalEqual(target *node) string {
-	if target.marker() != immutability.Immutable || !w.isPlain(target) {
+func (w *writer) optionalEqual(of target) string {
+	if of.marker != immutability.Immutable || !w.isPlain(of.node) {
 		return ""
 	}
 	var steps []*node
-	for n := target; n.parent != nil; n = n.parent {
-		if n.Edge != schema.Property || n != target && n.Schema.Nullable {
+	for n := of.node; n.parent != nil; n = n.parent {
+		if n.Edge != schema.Property || n != of.node && n.Schema.Nullable {
 			return ""
 		}
 		steps = append(steps, n)
@@ -51,27 +52,26 @@ func (w *writer) optionalEqual(target *node) string {
 	return p.new + " == " + p.old
 }
 
-// scaled returns a refusal if the scale subresource writes a field with a marker. A policy sees
-// the Scale there, not the object.
-func scaled(v *version) []Refusal {
+// refuseScaled refuses the rules of a version about fields that the scale subresource writes. A policy
+// sees the Scale there, not the object.
+func (c *compilation) refuseScaled(v *version) {
 	if v.Subresources == nil || v.Subresources.Scale == nil {
-		return nil
+		return
 	}
-	at := v.root
+	at, written := v.root, map[*schema.Schema]bool{}
 	for _, name := range strings.Split(strings.TrimPrefix(v.Subresources.Scale.SpecReplicasPath, "."), ".") {
 		if at.Schema.Properties[name] == nil {
-			return nil
+			return
 		}
 		at = at.property(name)
-		if at.marker() == immutability.Immutable {
-			return []Refusal{{
-				at:      at,
-				Message: "the subresource scale writes this field, and a policy does not see the object in such a request",
-				Fix:     "use --to cel, or remove the subresource scale",
-			}}
+		written[at.Schema] = true
+	}
+	for _, t := range targets(v.root, c.marksIn(v)) {
+		if written[t.Schema] {
+			c.refuse(schemaPath(v.index, t.path), "use --to cel, or remove the subresource scale",
+				"the subresource scale writes this field, and a policy does not see the object in such a request")
 		}
 	}
-	return nil
 }
 
 // policyObjects returns the policy of a version and its binding.
@@ -82,12 +82,31 @@ func policyObjects(crd *definition.CustomResourceDefinition, v *version) []map[s
 	}
 	var validations []any
 	for _, r := range v.rules {
-		validations = append(validations, map[string]any{
-			"expression": r.expression, "message": r.policyMessage(), "reason": "Invalid",
-		})
+		validations = append(validations, validationEntry(r.expression, r.target.field()+": "+r.target.message()))
+	}
+	return admissionPolicy{crd, v, "immutability", "UPDATE", resources, validations}.objects()
+}
+
+func validationEntry(expression, message string) map[string]any {
+	return map[string]any{"expression": expression, "message": message, "reason": "Invalid"}
+}
+
+// admissionPolicy is a ValidatingAdmissionPolicy with its binding.
+type admissionPolicy struct {
+	crd               *definition.CustomResourceDefinition
+	version           *version
+	prefix, operation string
+	resources         []any
+	validations       []any
+}
+
+// objects returns the policy and its binding, nothing if it has no validations.
+func (p admissionPolicy) objects() []map[string]any {
+	if len(p.validations) == 0 {
+		return nil
 	}
 	metadata := map[string]any{
-		"name":   fmt.Sprintf("immutability.%s.%s", v.Name, crd.Name),
+		"name":   fmt.Sprintf("%s.%s.%s", p.prefix, p.version.Name, p.crd.Name),
 		"labels": map[string]any{"app.kubernetes.io/managed-by": "holdfast"},
 	}
 	policy := map[string]any{
@@ -98,11 +117,11 @@ func policyObjects(crd *definition.CustomResourceDefinition, v *version) []map[s
 				// With Equivalent, writes through other versions are converted to this one.
 				"matchPolicy": "Equivalent",
 				"resourceRules": []any{map[string]any{
-					"apiGroups": []any{crd.Spec.Group}, "apiVersions": []any{v.Name},
-					"operations": []any{"UPDATE"}, "resources": resources,
+					"apiGroups": []any{p.crd.Spec.Group}, "apiVersions": []any{p.version.Name},
+					"operations": []any{p.operation}, "resources": p.resources,
 				}},
 			},
-			"validations": validations,
+			"validations": p.validations,
 		},
 	}
 	binding := map[string]any{
@@ -110,13 +129,4 @@ func policyObjects(crd *definition.CustomResourceDefinition, v *version) []map[s
 		"spec": map[string]any{"policyName": metadata["name"], "validationActions": []any{"Deny"}},
 	}
 	return []map[string]any{policy, binding}
-}
-
-// policyMessage returns the message of a rule in a policy, which has no place for the path.
-func (r rule) policyMessage() string {
-	field := immutability.Field(r.target.path)
-	if m := r.target.marker(); m != immutability.Immutable {
-		return field + ": " + message(m)
-	}
-	return field + " " + message(immutability.Immutable)
 }

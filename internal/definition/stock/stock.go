@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/source"
 	"holdfast.dev/holdfast/internal/manifest"
@@ -59,6 +61,14 @@ type Result struct {
 	// Rules is the number of compiled rules.
 	Rules    int
 	Refusals []Refusal
+	// Notes say where the compiled rules differ from the server.
+	Notes []Note
+}
+
+// Note is a difference between a compiled rule and the rule of the server.
+type Note struct {
+	// Rule is the rule as the annotation has it.
+	Rule, Message string
 }
 
 // Compile compiles a definition in a file. It does not change the file. Compiling the definition
@@ -67,7 +77,7 @@ func Compile(ctx context.Context, o manifest.Object, options Options) Result {
 	c := &compilation{options: options}
 	c.compile(ctx, o)
 	if len(c.result.Refusals) > 0 {
-		c.result.Objects = nil
+		c.result.Objects, c.result.Notes = nil, nil
 	}
 	return c.result
 }
@@ -80,11 +90,21 @@ type compilation struct {
 	raw map[string]any
 	// def is the definition with its markers.
 	def *source.Definition
+	// marks are the lines of the annotation that no schema can have.
+	marks []immutability.Mark
 }
 
 // refuse adds a refusal.
 func (c *compilation) refuse(path, fix, format string, args ...any) {
 	c.result.Refusals = append(c.result.Refusals, Refusal{Path: path, Message: fmt.Sprintf(format, args...), Fix: fix})
+}
+
+// note adds a note about a rule, once for all versions.
+func (c *compilation) note(t target, format string, args ...any) {
+	n := Note{t.String(), fmt.Sprintf(format, args...)}
+	if !slices.Contains(c.result.Notes, n) {
+		c.result.Notes = append(c.result.Notes, n)
+	}
 }
 
 // refuseAt adds refusals about the schema of a version.
@@ -103,7 +123,7 @@ func (c *compilation) compile(ctx context.Context, o manifest.Object) {
 	}
 	c.result.Objects = []map[string]any{c.raw}
 	if c.options.Target == Markers {
-		c.annotate(nil)
+		c.annotate(c.marks)
 		return
 	}
 	versions := c.versions()

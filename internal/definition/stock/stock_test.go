@@ -1,14 +1,17 @@
 package stock_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/definition/stock"
 	"holdfast.dev/holdfast/internal/manifest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // definitionOf returns a definition with one version and the given schema of spec.
@@ -169,7 +172,7 @@ func TestRefusals(t *testing.T) {
 		},
 		"a storage version that is not served": {
 			versions: `  - {name: v1, served: false, storage: true, schema: {openAPIV3Schema: {type: object, properties: {
-    spec: {type: string, x-kubernetes-immutable: true}}}}}
+    spec: {type: string, x-kubernetes-immutable: true}, a: {type: string}}}}}
   - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object, properties: {
     spec: {type: string, x-kubernetes-immutable: true}, a: {type: string, x-kubernetes-immutable: true}}}}}
 `,
@@ -177,6 +180,17 @@ func TestRefusals(t *testing.T) {
 				"and Kubernetes runs only the rules of the version in a request; mark it in every version, or use --to policy"},
 			policy: []string{"spec.versions[0].served: a policy cannot see the version that objects are stored in, " +
 				"because it is not served; serve the version, or mark the same fields in a served version"},
+		},
+		"a served version without the field": {
+			versions: `  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {
+    spec: {type: object, properties: {a: {type: string, maxLength: 9, x-kubernetes-update: [NoModify]}}}}}}}
+  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object, properties: {
+    spec: {type: object, properties: {}}}}}}
+`,
+			cel: []string{root + ".properties[a]: no-modify in v1, free in v2, and Kubernetes runs only the rules of the version in a request; " +
+				"mark it in every version, or use --to policy"},
+			policy: []string{root + ".properties[a]: no-modify spec.a: version v2 is served and lacks the field, so a write through it erases the value, " +
+				"which a policy does not see; add the field to v2, or do not serve v2"},
 		},
 		"scale": {
 			versions: `  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {
@@ -222,6 +236,225 @@ func TestRefusals(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// annotated returns a definition with lines of the annotation.
+func annotated(t testing.TB, versions string, lines ...string) manifest.Object {
+	t.Helper()
+	var object map[string]any
+	if err := json.Unmarshal(definitionOf(t, versions).JSON, &object); err != nil {
+		t.Fatal(err)
+	}
+	object["metadata"].(map[string]any)["annotations"] = map[string]any{immutability.Annotation: strings.Join(lines, "\n")}
+	data, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return manifest.Object{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", JSON: data}
+}
+
+const conditional = `{type: object, properties: {a: {type: string, maxLength: 9}, when: {type: string, format: date-time, maxLength: 40},
+	d-e: {type: string, maxLength: 9}, nul: {type: string, nullable: true, maxLength: 9}}}`
+
+// TestMarks compiles lines of the annotation that no schema can have.
+func TestMarks(t *testing.T) {
+	const unchanged = `!has(object.spec) || !has(oldObject.spec) || has(object.spec.a) == has(oldObject.spec.a) && ` +
+		`(!has(object.spec.a) || object.spec.a == oldObject.spec.a)`
+	tests := map[string]struct {
+		line string
+		// cel and policy are the expressions, or the refusals.
+		cel, policy string
+		// message is that of the policy. notes are about the policy.
+		message string
+		notes   []string
+	}{
+		"while": {
+			line: `immutable spec.a while has(oldSelf.spec) && has(oldSelf.spec.a)`,
+			cel: `!has(self.spec) || !has(oldSelf.spec) || has(self.spec.a) == has(oldSelf.spec.a) && ` +
+				`(!has(self.spec.a) || self.spec.a == oldSelf.spec.a) || !(has(oldSelf.spec) && has(oldSelf.spec.a)) // holdfast schema compile`,
+			policy:  unchanged + ` || !(has(oldObject.spec) && has(oldObject.spec.a))`,
+			message: "spec.a: field is immutable while has(oldSelf.spec) && has(oldSelf.spec.a): keep the old value, or create a new object",
+		},
+		"unless": {
+			line: `set-once spec.a unless move`,
+			cel:  `set-once spec.a unless move: a CEL rule in a schema cannot ask for the rights of a user (unless)`,
+			policy: `!has(object.spec) || !has(oldObject.spec) || (!has(oldObject.spec.a) || has(object.spec.a)) && ` +
+				`(!has(object.spec.a) || !has(oldObject.spec.a) || object.spec.a == oldObject.spec.a) || ` +
+				`authorizer.group("example.com").resource("things").namespace(oldObject.metadata.namespace)` +
+				`.name(oldObject.metadata.name).check("move").allowed()`,
+			message: "spec.a: field is immutable once set: keep the old value, or create a new object (a user that may move it can change it)",
+			notes:   []string{"a policy sends no Warning and writes no audit annotation when a user uses the right to move"},
+		},
+		"a label": {
+			line: `no-modify metadata.labels["team"]`,
+			cel:  `no-modify metadata.labels.team: a CEL rule in a schema does not see labels and annotations`,
+			policy: `!(has(object.metadata.labels) && has(object.metadata.labels.team)) || ` +
+				`!(has(oldObject.metadata.labels) && has(oldObject.metadata.labels.team)) || ` +
+				`object.metadata.labels.team == oldObject.metadata.labels.team`,
+			message: "metadata.labels.team: field is immutable: no-modify: keep the old value, or create a new object",
+		},
+		"no-delete": {
+			line: `no-delete unless retire while oldSelf.spec.a == "x"`,
+			cel:  `no-delete unless retire while oldSelf.spec.a == "x": a CEL rule in a schema does not see deletions`,
+			policy: `has(oldObject.metadata.deletionTimestamp) || !(oldObject.spec.a == "x") || ` +
+				`authorizer.group("example.com").resource("things").namespace(oldObject.metadata.namespace)` +
+				`.name(oldObject.metadata.name).check("retire").allowed()`,
+			message: `the rule "no-delete unless retire while oldSelf.spec.a == \"x\"" keeps it (a user that may retire it can delete it)`,
+			notes: []string{
+				"a policy sends no Warning and writes no audit annotation when a user uses the right to retire",
+				"where the condition cannot be evaluated (no has() protects oldSelf.spec, oldSelf.spec.a), " +
+					"the message of the refusal is that of Kubernetes, not that of the rule",
+				"a policy answers 422, not 409; the deletion of the definition deletes the objects, " +
+					"and the deletion of their namespace begins and does not end",
+			},
+		},
+		"a time": {
+			line: `immutable spec.a while has(oldSelf.spec) && has(oldSelf.spec.when) && oldSelf.spec.when.getFullYear() > 2020`,
+			cel: `!has(self.spec) || !has(oldSelf.spec) || has(self.spec.a) == has(oldSelf.spec.a) && ` +
+				`(!has(self.spec.a) || self.spec.a == oldSelf.spec.a) || ` +
+				`!(has(oldSelf.spec) && has(oldSelf.spec.when) && oldSelf.spec.when.getFullYear() > 2020) // holdfast schema compile`,
+			policy: `immutable spec.a while has(oldSelf.spec) && has(oldSelf.spec.when) && oldSelf.spec.when.getFullYear() > 2020: ` +
+				`in a policy, oldSelf.spec.when is a text, not a date-time`,
+		},
+		"a name": {
+			line: `immutable spec.a while has(oldSelf.spec) && has(oldSelf.spec.d__dash__e)`,
+			cel: `!has(self.spec) || !has(oldSelf.spec) || has(self.spec.a) == has(oldSelf.spec.a) && ` +
+				`(!has(self.spec.a) || self.spec.a == oldSelf.spec.a) || ` +
+				`!(has(oldSelf.spec) && has(oldSelf.spec.d__dash__e)) // holdfast schema compile`,
+			policy: `immutable spec.a while has(oldSelf.spec) && has(oldSelf.spec.d__dash__e): ` +
+				`a policy cannot name the field of oldSelf.spec.d__dash__e`,
+		},
+		"null": {
+			line: `immutable spec.a while has(oldSelf.spec) && has(oldSelf.spec.nul)`,
+			cel: `!has(self.spec) || !has(oldSelf.spec) || has(self.spec.a) == has(oldSelf.spec.a) && ` +
+				`(!has(self.spec.a) || self.spec.a == oldSelf.spec.a) || !(has(oldSelf.spec) && has(oldSelf.spec.nul)) // holdfast schema compile`,
+			policy:  unchanged + ` || !(has(oldObject.spec) && has(oldObject.spec.nul))`,
+			message: "spec.a: field is immutable while has(oldSelf.spec) && has(oldSelf.spec.nul): keep the old value, or create a new object",
+			notes:   []string{"in a policy, has() is true for oldSelf.spec.nul if it is null"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			for target, want := range map[stock.Target]string{stock.CEL: test.cel, stock.Policy: test.policy} {
+				result := stock.Compile(t.Context(), annotated(t, oneVersion(conditional), test.line), stock.Options{Target: target})
+				var got, messages, notes []string
+				for _, r := range result.Refusals {
+					got = append(got, r.Message)
+				}
+				got = append(got, expressions(result.Objects)...)
+				if target == stock.CEL && len(result.Objects) > 0 {
+					for _, rule := range rootSchema(result.Objects[0])["x-kubernetes-validations"].([]any) {
+						got = append(got, rule.(map[string]any)["rule"].(string))
+					}
+				}
+				if diff := cmp.Diff([]string{want}, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", target, diff)
+				}
+				if target == stock.CEL || test.message == "" {
+					continue
+				}
+				policy := result.Objects[1]["spec"].(map[string]any)
+				messages = append(messages, policy["validations"].([]any)[0].(map[string]any)["message"].(string))
+				for _, note := range result.Notes {
+					if note.Rule != strings.ReplaceAll(test.line, `["team"]`, ".team") {
+						t.Errorf("a note is about %s", note.Rule)
+					}
+					notes = append(notes, note.Message)
+				}
+				if diff := cmp.Diff([]string{test.message}, messages); diff != "" {
+					t.Errorf("message (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(test.notes, notes); diff != "" {
+					t.Errorf("notes (-want +got):\n%s", diff)
+				}
+				again := stock.Compile(t.Context(), object(t, result.Objects[0]), stock.Options{Target: target})
+				if diff := cmp.Diff(result.Objects, again.Objects); diff != "" {
+					t.Errorf("compiled again (-first +second):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+// TestDeletion runs the policy for DELETE.
+func TestDeletion(t *testing.T) {
+	const line = `no-delete unless resize while oldSelf.spec.a == "x"`
+	result := stock.Compile(t.Context(), annotated(t, oneVersion(conditional), line), stock.Options{Target: stock.Policy})
+	may := false
+	judge := newPolicyJudge(t, result.Objects, &may)
+	for name, test := range map[string]struct {
+		object string
+		may    bool
+		want   string
+	}{
+		"the condition holds":            {`{spec: {a: x}}`, false, "keeps it"},
+		"it does not":                    {`{spec: {a: y}}`, false, ""},
+		"it cannot be evaluated":         {`{spec: {}}`, false, "no such key: a"},
+		"the user has the right":         {`{spec: {a: x}}`, true, ""},
+		"the object is terminating":      {`{spec: {a: x}, metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`, false, ""},
+		"the right, without a condition": {`{spec: {}}`, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := yamltest.Map(t, test.object)
+			metadata, _ := object["metadata"].(map[string]any)
+			if metadata == nil {
+				metadata = map[string]any{}
+			}
+			metadata["name"], metadata["namespace"] = "one", "default"
+			object["metadata"] = metadata
+			may = test.may
+			got := strings.Join(judge.refusesDeletion(t.Context(), object), "; ")
+			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) || strings.Contains(got, "field is immutable") {
+				t.Errorf("refused with %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestVersionsThatKeepFields compiles rules about fields that another version does not name.
+func TestVersionsThatKeepFields(t *testing.T) {
+	versions := func(second string) string {
+		return oneVersion(conditional) +
+			"  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object, properties: {spec: " + second + "}}}}\n"
+	}
+	const line = "immutable spec.a"
+	for second, want := range map[string]int{
+		`{type: object, x-kubernetes-preserve-unknown-fields: true}`: 0,
+		`{type: object, additionalProperties: {type: string}}`:       0,
+		`{type: object}`: 1,
+	} {
+		result := stock.Compile(t.Context(), annotated(t, versions(second), line), stock.Options{Target: stock.Policy})
+		if len(result.Refusals) != want {
+			t.Errorf("%s: %v", second, result.Refusals)
+		}
+	}
+	source := annotated(t, versions(`{type: object}`), line)
+	source.JSON = []byte(strings.Replace(string(source.JSON), `"spec":{`, `"spec":{"conversion":{"strategy":"Webhook",`+
+		`"webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"url":"https://example.com"}}},`, 1))
+	result := stock.Compile(t.Context(), source, stock.Options{Target: stock.Policy})
+	want := []stock.Note{{Rule: line, Message: "version v2 lacks the field: a write through it erases the value, unless the conversion webhook keeps it"}}
+	if diff := cmp.Diff(want, result.Notes); diff != "" {
+		t.Errorf("%v, notes (-want +got):\n%s", result.Refusals, diff)
+	}
+}
+
+// TestSeveralRules checks that a second rule on a field is judged by itself, and stays in the annotation when
+// the markers move into the schema.
+func TestSeveralRules(t *testing.T) {
+	source := annotated(t, oneVersion(conditional), "no-unset spec.a", "no-set spec.a", "immutable spec.when unless move")
+	policy := stock.Compile(t.Context(), source, stock.Options{Target: stock.Policy})
+	if got := len(expressions(policy.Objects)); got != 3 || policy.Rules != 3 {
+		t.Errorf("%d expressions, %d rules, %v", got, policy.Rules, policy.Refusals)
+	}
+	markers := stock.Compile(t.Context(), source, stock.Options{Target: stock.Markers}).Objects[0]
+	lines := markers["metadata"].(map[string]any)["annotations"].(map[string]any)[immutability.Annotation]
+	if diff := cmp.Diff("no-set spec.a\nimmutable spec.when unless move\n", lines); diff != "" {
+		t.Errorf("annotation (-want +got):\n%s", diff)
+	}
+	spec := rootSchema(markers)["properties"].(map[string]any)["spec"].(map[string]any)
+	if diff := cmp.Diff([]any{"NoUnset"}, spec["properties"].(map[string]any)["a"].(map[string]any)["x-kubernetes-update"]); diff != "" {
+		t.Errorf("keyword (-want +got):\n%s", diff)
 	}
 }
 

@@ -16,6 +16,7 @@ type operands struct{ new, old string }
 type writer struct {
 	// target is the node with the marker. Other markers are ignored.
 	target *schema.Schema
+	marker immutability.Marker
 	// typed is true for rules in a schema, false for policies.
 	typed bool
 	// closed means that an absent parent counts as one without fields.
@@ -42,13 +43,56 @@ func (w *writer) check(n *node, p operands) string {
 	if n.Schema != w.target {
 		return w.unlessNull(n, p, w.contents(n, p))
 	}
-	if n.marker() == immutability.Immutable {
+	if w.marker == immutability.Immutable {
 		return w.equal(n, p)
 	}
-	if n.Schema.Nullable {
-		return w.refuse(n, "remove nullable", "CEL has no keys for null")
+	return w.constrained(n, p, notNull(n, p))
+}
+
+// notNull returns the expressions that are true if a value is not null; empty if it cannot be null.
+func notNull(n *node, p operands) operands {
+	if !n.Schema.Nullable && !n.isUntyped() {
+		return operands{}
 	}
-	return w.keys(n, p, operands{})
+	return operands{fmt.Sprintf("dyn(%s) != null", p.new), fmt.Sprintf("dyn(%s) != null", p.old)}
+}
+
+// constrained returns the expression for a marker that forbids some changes only. present are the
+// expressions that are true if an object has the value and it is not null; empty if both do.
+func (w *writer) constrained(n *node, p, present operands) string {
+	switch {
+	case w.typed && n.isMap() && n.values() == nil:
+		return w.refuse(n, "give the values a schema, or use --to policy", "CEL cannot list the keys of a map whose values have no schema")
+	case w.typed && !n.isExposed():
+		return w.refuse(n, "give it a type, or use --to policy", "CEL cannot read values whose type the schema does not specify")
+	}
+	set := operands{and(present.new, filled(n, p.new)), and(present.old, filled(n, p.old))}
+	var all []string
+	if w.marker&immutability.NoSet != 0 {
+		all = append(all, or(not(set.new), set.old))
+	}
+	if w.marker&immutability.NoUnset != 0 {
+		all = append(all, or(not(set.old), set.new))
+	}
+	if w.marker&immutability.NoModify != 0 {
+		all = append(all, or(not(set.new), not(set.old), w.equal(n, p)))
+	}
+	if w.marker&immutability.ImmutableKeys != 0 {
+		all = append(all, w.keys(n, p, present))
+	}
+	return and(all...)
+}
+
+// filled returns the expression that is true if a value that is not null is set: for lists and maps,
+// empty is unset.
+func filled(n *node, operand string) string {
+	switch {
+	case n.isList() || n.isMap():
+		return fmt.Sprintf("size(%s) != 0", operand)
+	case n.isUntyped():
+		return fmt.Sprintf("dyn(%s) != []", operand)
+	}
+	return "true"
 }
 
 // unlessNull returns an expression that is true if a value is null.
@@ -96,7 +140,7 @@ func (w *writer) properties(n *node, p, present operands) string {
 // parent is that for its fields, with the condition that an object has the parent.
 func (w *writer) property(n *node, p, parent operands) string {
 	value, present := w.fields(n, p)
-	if n.Schema == w.target && n.marker() == immutability.Immutable {
+	if n.Schema == w.target && w.marker == immutability.Immutable {
 		equal := w.equal(n, value)
 		if parent.new == "" && n.isRequired() && !n.Schema.Nullable {
 			return equal
@@ -104,29 +148,31 @@ func (w *writer) property(n *node, p, parent operands) string {
 		present = operands{and(parent.new, present.new), and(parent.old, present.old)}
 		return and(relation(present.new)+" == "+relation(present.old), or(not(present.new), equal))
 	}
-	if n.Schema.Nullable && !w.typed {
-		present.new = and(present.new, fmt.Sprintf("dyn(%s) != null", value.new))
-		present.old = and(present.old, fmt.Sprintf("dyn(%s) != null", value.old))
+	if !w.typed {
+		null := notNull(n, value)
+		present = operands{and(present.new, null.new), and(present.old, null.old)}
 	}
 	present = operands{and(parent.new, present.new), and(parent.old, present.old)}
 	switch {
+	case n.Schema == w.target && parent.new == "" && n.isRequired() && notNull(n, value) == operands{}:
+		return w.constrained(n, value, operands{})
 	case n.Schema == w.target:
-		return w.keys(n, value, present)
+		return w.constrained(n, value, present)
 	case w.closed && !n.isContainer():
 		return w.properties(n, value, present)
 	}
 	return or(not(present.new), not(present.old), w.contents(n, value))
 }
 
-// keys returns the expression for a marker about keys. present are the expressions that are true
+// keys returns the expression for the constraints about keys. present are the expressions that are true
 // if an object has the value; empty if both have it.
 func (w *writer) keys(n *node, p, present operands) string {
 	var all []string
 	reverse := func(p operands) operands { return operands{p.old, p.new} }
-	if n.marker() != immutability.DeletionOnly {
+	if w.marker&immutability.NoRemoveItem != 0 {
 		all = append(all, w.subset(n, reverse(p), reverse(present)))
 	}
-	if n.marker() != immutability.AdditionOnly {
+	if w.marker&immutability.NoAddItem != 0 {
 		all = append(all, w.subset(n, p, present))
 	}
 	return and(all...)
@@ -140,9 +186,6 @@ func (w *writer) subset(n *node, p, present operands) string {
 	var key, known string
 	switch {
 	case !n.isList():
-		if w.typed && n.values() == nil {
-			return w.refuse(n, "give the values a schema, or use --to policy", "CEL cannot list the keys of a map whose values have no schema")
-		}
 		key = w.variable("key")
 		known = fmt.Sprintf("%s in %s", key, p.old)
 	case n.Schema.ListType == "set":
