@@ -84,7 +84,7 @@ func (c *lockCollector) visit(n *node, v any, present bool) {
 // object visits the properties of an object, and the values of its other keys.
 func (c *lockCollector) object(n *node, obj map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(n.props)) {
-		if n == c.policy.root && isReserved(name) {
+		if n.isRoot && isReserved(name) {
 			continue
 		}
 		v, present := obj[name]
@@ -96,7 +96,7 @@ func (c *lockCollector) object(n *node, obj map[string]any) {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(obj)) {
-		if n == c.policy.root && isReserved(key) {
+		if n.isRoot && isReserved(key) {
 			continue
 		}
 		matches := n.matching(key)

@@ -98,3 +98,14 @@ func TestLocksOfRules(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestLocksOfMetadata checks rules about labels, which are no part of the schema.
+func TestLocksOfMetadata(t *testing.T) {
+	t.Parallel()
+	policy := layered(t, "immutable metadata.labels[\"team\"]\naddition-only metadata.annotations")
+	object := yamltest.Map(t, "{metadata: {labels: {team: a}, annotations: {a: b, holdfast.dev/keep: always}}}")
+	want := []string{"metadata.labels.team: immutable", "metadata.annotations: addition only"}
+	if diff := cmp.Diff(want, lockLines(policy.Locks(object))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -28,7 +28,10 @@ func applyConsole(b start.Base) {
 
 // consoleSources returns what the server knows about objects.
 func consoleSources(b start.Base, identity identity.Stage, admission plugins.Stage, resources *custom.Server) console.Sources {
-	sources := console.Sources{Scheme: b.Scheme, Ownership: admission.Ownership, Custom: resources}
+	sources := console.Sources{
+		Scheme: b.Scheme, Ownership: admission.Ownership, Custom: resources,
+		Policies: admission.Policies, Rights: identity.Authorizer,
+	}
 	if !b.Config.WithoutOperators {
 		sources.Packages = &console.Packages{
 			Version: instance.LiveVersions(b.Clients.Dynamic), Rights: identity.Authorizer,

@@ -109,17 +109,22 @@ func TestDefinition(t *testing.T) {
 	for _, want := range []string{
 		".spec.hull\tevery change is refused\tx-kubernetes-immutable in version v1 of the definition\tnone",
 		".spec.berths\tremoving keys or items is refused\tx-kubernetes-addition-only in version v1 of the definition\tnone",
+		".spec.crew\tevery change is refused while has(oldSelf.spec.hull). The condition is true now\t",
+		"\tthe right to muster, which you have",
 	} {
 		if got := b.text("#locks table"); !strings.Contains(got, want) {
 			t.Errorf("locks %q, want %q", got, want)
 		}
+	}
+	if got, want := b.text("#kept tbody"), "the rule \"no-delete unless scrap\" of the definition\tthe right to scrap, which you have"; got != want {
+		t.Errorf("kept %q, want %q", got, want)
 	}
 	b.checkAccess("the custom resource")
 	b.show("#kind=apiextensions.k8s.io/v1/customresourcedefinitions&name=boats.example.org", "CustomResourceDefinition boats.example.org")
 	got := b.text("#version-v1")
 	for _, want := range []string{
 		".spec.hull\tstring\tx-kubernetes-immutable", "spec is optional: it can be removed and then set again",
-		"add x-kubernetes-immutable: true to spec, or make it required",
+		"add x-kubernetes-immutable: true to spec, or make it required", "no-delete unless scrap",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("version %q, want %q", got, want)

@@ -119,7 +119,12 @@ spec:
 const boatDefinition = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: boats.example.org}
+metadata:
+  name: boats.example.org
+  annotations:
+    holdfast.dev/immutability: |
+      immutable spec.crew unless muster while has(oldSelf.spec.hull)
+      no-delete unless scrap
 spec:
   group: example.org
   names: {plural: boats, kind: Boat}

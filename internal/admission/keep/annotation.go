@@ -78,9 +78,9 @@ func holdsObjects(resource schema.GroupResource) bool {
 	return resource == namespaces || resource == definitions
 }
 
-// inForce returns the value of the annotation if it keeps the object, and "" otherwise. The annotation has no effect on a ReplicaSet
+// InForce returns the value of the annotation if it keeps the object, and "" otherwise. The annotation has no effect on a ReplicaSet
 // of a Deployment: the controller of Deployments copies the annotations of the Deployment to it.
-func inForce(resource schema.GroupResource, obj runtime.Object) string {
+func InForce(resource schema.GroupResource, obj runtime.Object) string {
 	value, found := Value(obj)
 	if !found || len(validate(resource, value)) > 0 {
 		return ""

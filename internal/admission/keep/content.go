@@ -55,7 +55,7 @@ func (p *Plugin) checkNamespace(ctx context.Context, obj runtime.Object) error {
 	group.SetLimit(kindsAtOnce)
 	for i, resource := range resources {
 		group.Go(func() (err error) {
-			found[i], err = p.find(ctx, Query{Resource: resource, Namespace: namespace.GetName()}, inForce(namespaces, obj))
+			found[i], err = p.find(ctx, Query{Resource: resource, Namespace: namespace.GetName()}, InForce(namespaces, obj))
 			return err
 		})
 	}
@@ -66,7 +66,7 @@ func (p *Plugin) checkNamespace(ctx context.Context, obj runtime.Object) error {
 	for _, some := range found {
 		all.merge(some)
 	}
-	return all.refuse(targetOf(namespaces, namespace), inForce(namespaces, obj))
+	return all.refuse(targetOf(namespaces, namespace), InForce(namespaces, obj))
 }
 
 // CheckDefinition returns a refusal if a definition is kept by itself. CheckContent judges its objects.
@@ -80,11 +80,11 @@ func (p *Plugin) CheckContent(ctx context.Context, crd runtime.Object, resource 
 	if err != nil {
 		return err
 	}
-	found, err := p.find(ctx, Query{Resource: resource}, inForce(definitions, crd))
+	found, err := p.find(ctx, Query{Resource: resource}, InForce(definitions, crd))
 	if err != nil {
 		return unknown(definitions, definition.GetName(), err)
 	}
-	return found.refuse(targetOf(definitions, definition), inForce(definitions, crd))
+	return found.refuse(targetOf(definitions, definition), InForce(definitions, crd))
 }
 
 // find returns the objects that keep their namespace or definition, which has the value of the annotation: the kept objects, or all.

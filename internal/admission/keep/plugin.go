@@ -111,7 +111,7 @@ func (p *Plugin) check(ctx context.Context, resource schema.GroupVersionResource
 
 // reasonFor returns the reason for which an object is kept, nil if there is none. The value while-objects keeps nothing by itself.
 func (p *Plugin) reasonFor(ctx context.Context, resource schema.GroupVersionResource, obj runtime.Object, by by) (*reason, error) {
-	if inForce(resource.GroupResource(), obj) == Always {
+	if InForce(resource.GroupResource(), obj) == Always {
 		object, err := meta.Accessor(obj)
 		if err != nil {
 			return nil, err

@@ -43,7 +43,7 @@ func (p *Plugin) validateWrite(ctx context.Context, a admission.Attributes) erro
 			return apierrors.NewInvalid(a.GetKind().GroupKind(), a.GetName(), errs)
 		}
 	}
-	if a.GetOperation() != admission.Update || inForce(resource, a.GetOldObject()) == "" || p.mayUnlock(ctx, a) {
+	if a.GetOperation() != admission.Update || InForce(resource, a.GetOldObject()) == "" || p.mayUnlock(ctx, a) {
 		return nil
 	}
 	protection.Refuse(ctx, protection.KeptObject)

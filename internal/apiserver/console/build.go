@@ -26,7 +26,8 @@ func (s Sources) report(ctx context.Context, of schema.GroupVersionResource, bod
 	if err := utiljson.Unmarshal(body, &obj.Object); err != nil {
 		return nil, fmt.Errorf("decode the object: %w", err)
 	}
-	known, err := s.explain(of, obj, body)
+	about := subject{of, obj, s.Rights}
+	known, err := s.explain(ctx, about, body)
 	if err != nil {
 		return nil, err
 	}
@@ -34,18 +35,21 @@ func (s Sources) report(ctx context.Context, of schema.GroupVersionResource, bod
 	if err != nil {
 		return nil, fmt.Errorf("read commands: %w", err)
 	}
-	subject := ownership.Subject{Type: known.kind, Object: obj.Object, Managers: obj.GetManagedFields(), Commands: commands}
-	fields, note := subject.OwnerReport()
+	owned := ownership.Subject{Type: known.kind, Object: obj.Object, Managers: obj.GetManagedFields(), Commands: commands}
+	fields, note := owned.OwnerReport()
 	if note != "" && known.kind.Redacted {
 		note = noteUnread
 	}
 	report := &Report{
 		TypeMeta: metav1.TypeMeta{APIVersion: "console.holdfast.dev/v1", Kind: "Report"}, Object: objectOf(obj),
-		Notes: known.notes, Locks: known.locks,
-		Applied: subject.IsApplied(), Drift: fieldsOf(subject.DriftReport()), Fields: fieldsOf(fields),
+		Notes: known.notes, Locks: known.locks, Kept: []Kept{},
+		Applied: owned.IsApplied(), Drift: fieldsOf(owned.DriftReport()), Fields: fieldsOf(fields),
 	}
 	if note != "" {
 		report.Notes = append(report.Notes, note)
+	}
+	if err := s.addPolicies(ctx, report, about); err != nil {
+		return nil, err
 	}
 	if err := s.addKind(ctx, report, body); err != nil {
 		return nil, err

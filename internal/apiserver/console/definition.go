@@ -1,6 +1,8 @@
 package console
 
 import (
+	"slices"
+
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/escape"
@@ -16,9 +18,11 @@ type Version struct {
 	// Pruned means that the server drops the fields that are not in the skeleton.
 	Pruned bool `json:"pruned"`
 	// Note says why there is no skeleton, empty if there is one.
-	Note     string   `json:"note,omitempty"`
-	Skeleton []Node   `json:"skeleton"`
-	Escapes  []Escape `json:"escapes"`
+	Note     string `json:"note,omitempty"`
+	Skeleton []Node `json:"skeleton"`
+	// Rules are the lines of the annotation that no marker can state, such as those with a condition.
+	Rules   []string `json:"rules,omitempty"`
+	Escapes []Escape `json:"escapes"`
 }
 
 // Node is one node of a skeleton.
@@ -27,7 +31,7 @@ type Node struct {
 	Depth int    `json:"depth"`
 	// Type is empty if the skeleton names none.
 	Type string `json:"type,omitempty"`
-	// Marker is the keyword of the immutability marker, empty for none.
+	// Marker is the keyword of the immutability marker, empty for none. The annotation can have it too.
 	Marker string `json:"marker,omitempty"`
 	// Traits says what else the skeleton has: nullable, unknown fields are kept.
 	Traits []string `json:"traits,omitempty"`
@@ -56,7 +60,15 @@ func versionsOf(crd *definition.CustomResourceDefinition) []Version {
 		case s == nil:
 			v.Note = "this version has no schema: all fields are kept"
 		default:
-			v.Skeleton, v.Escapes = nodesOf(s), escapesOf(s)
+			marks, _ := crd.Marks()
+			marked := immutability.AddMarks(s, spec.Name, marks)
+			v.Skeleton, v.Escapes = nodesOf(marked.Schema), escapesOf(marked.Schema)
+			for _, m := range marks {
+				isLayer := func(layer immutability.Mark) bool { return layer.String() == m.String() }
+				if m.In(spec.Name) && (m.IsNoDelete() || slices.ContainsFunc(marked.Layers, isLayer)) {
+					v.Rules = append(v.Rules, m.String())
+				}
+			}
 		}
 		versions = append(versions, v)
 	}
@@ -77,7 +89,7 @@ func nodesOf(s *schema.Schema) []Node {
 	markers := map[string]string{}
 	schema.Walk(s, func(v *schema.Visit) bool {
 		if marker := immutability.MarkerOf(v.Schema); marker != immutability.Free && v.Path != nil && !v.InLogic {
-			markers[immutability.Field(v.Path)] = marker.Keyword()
+			markers[immutability.Field(v.Path)] = keyword(marker)
 		}
 		return !v.InLogic
 	})

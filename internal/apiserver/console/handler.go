@@ -7,11 +7,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"holdfast.dev/holdfast/internal/apiserver/capture"
 	"holdfast.dev/holdfast/internal/apiserver/custom"
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
+	"holdfast.dev/holdfast/internal/apiserver/policies"
 	"holdfast.dev/holdfast/internal/native/judgement"
 )
 
@@ -30,6 +32,10 @@ type Sources struct {
 	// the server does not check the ownership of fields.
 	Ownership *fieldownership.Checker
 	Custom    *custom.Server
+	// Policies are the ImmutabilityPolicies, nil if the server enforces none.
+	Policies *policies.Rules
+	// Rights decide whether the user of a request can break a rule.
+	Rights authorizer.UnconditionalAuthorizer
 	// Packages is nil if the server runs no operator packages.
 	Packages *Packages
 }

@@ -1,21 +1,25 @@
 package console
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/native/frozen"
 	"holdfast.dev/holdfast/ownership"
+	jsonschema "holdfast.dev/holdfast/schema"
 )
 
 // The reasons of a lock.
 const (
 	reasonMarker    = "marker"
+	reasonRule      = "rule"
+	reasonPolicy    = "policy"
 	reasonFrozen    = "frozen"
 	reasonFlag      = "flag"
 	reasonParameter = "parameter"
@@ -29,8 +33,8 @@ type knowledge struct {
 }
 
 // explain returns what the server knows about an object, of which body is the JSON.
-func (s Sources) explain(of schema.GroupVersionResource, obj unstructured.Unstructured, body []byte) (knowledge, error) {
-	gvk := obj.GroupVersionKind()
+func (s Sources) explain(ctx context.Context, about subject, body []byte) (knowledge, error) {
+	gvk := about.obj.GroupVersionKind()
 	known := knowledge{locks: []Lock{}, notes: []string{}}
 	switch {
 	case gvk.Group == definition.GroupName:
@@ -40,7 +44,7 @@ func (s Sources) explain(of schema.GroupVersionResource, obj unstructured.Unstru
 		known.kind = s.Ownership.Type(gvk.GroupKind())
 		return known, s.addFrozen(&known, gvk, body)
 	}
-	explained, err := s.Custom.Explain(of, obj.Object)
+	explained, err := s.Custom.Explain(about.of, about.obj.Object)
 	switch {
 	case err != nil:
 		return known, err
@@ -51,8 +55,12 @@ func (s Sources) explain(of schema.GroupVersionResource, obj unstructured.Unstru
 	}
 	known.kind, known.notes = explained.Type, append(known.notes, explained.Notes...)
 	for _, lock := range explained.Locks {
-		why := fmt.Sprintf("%s in version %s of the definition", lock.Marker.Keyword(), lock.Version)
-		known.locks = append(known.locks, newLock(lock.Lock, reasonMarker, why))
+		shown := newLock(lock.Lock, reasonMarker, fmt.Sprintf("%s in version %s of the definition", keyword(lock.Marker), lock.Version))
+		if lock.Mark != nil {
+			shown.Reason, shown.Why = reasonRule, fmt.Sprintf("the rule %q in version %s of the definition", lock.Mark, lock.Version)
+			shown.Condition = about.condition(ctx, lock.Mark, func(expression string) (bool, error) { return lock.Holds(ctx, expression) })
+		}
+		known.locks = append(known.locks, shown)
 	}
 	return known, nil
 }
@@ -89,9 +97,19 @@ func newLock(lock immutability.Lock, reason, why string) Lock {
 	}
 }
 
+// keyword returns the keyword of a marker, with its set.
+func keyword(marker immutability.Marker) string {
+	if marker.Keyword() == jsonschema.UpdateKeyword {
+		return jsonschema.UpdateKeyword + ": [" + strings.Join(marker.Constraints(), ", ") + "]"
+	}
+	return marker.Keyword()
+}
+
 // ruleOf says what a marker forbids.
 func ruleOf(marker immutability.Marker) string {
 	switch marker {
+	case immutability.Free:
+		return "may change, although a field above it is locked"
 	case immutability.Immutable:
 		return "every change is refused"
 	case immutability.ImmutableKeys:
@@ -100,6 +118,20 @@ func ruleOf(marker immutability.Marker) string {
 		return "removing keys or items is refused"
 	case immutability.DeletionOnly:
 		return "adding keys or items is refused"
+	case immutability.SetOnce:
+		return "it may be set once: removing and replacing the value is refused"
 	}
-	return "may change, although a field above it is locked"
+	var refused []string
+	for _, each := range []struct {
+		constraint immutability.Marker
+		text       string
+	}{
+		{immutability.NoSet, "setting it later"}, {immutability.NoUnset, "removing it"}, {immutability.NoModify, "replacing the value"},
+		{immutability.NoAddItem, "adding keys or items"}, {immutability.NoRemoveItem, "removing keys or items"},
+	} {
+		if marker&each.constraint != 0 {
+			refused = append(refused, each.text)
+		}
+	}
+	return strings.Join(refused, " and ") + " is refused"
 }

@@ -17,6 +17,8 @@ type Report struct {
 	// Notes say what is not known, and why.
 	Notes []string `json:"notes"`
 	Locks []Lock   `json:"locks"`
+	// Kept are the reasons for which the object cannot be deleted.
+	Kept []Kept `json:"kept"`
 	// Applied means that the object has a last-applied configuration. Drift has the fields that
 	// the next kubectl apply changes back.
 	Applied bool    `json:"applied"`
@@ -47,7 +49,7 @@ type Object struct {
 // Lock is a place of the object that cannot change, or only in part.
 type Lock struct {
 	Field string `json:"field"`
-	// Reason is marker, frozen, flag or parameter. Why says the same to a reader.
+	// Reason is marker, rule, policy, frozen, flag or parameter. Why says the same to a reader.
 	Reason string `json:"reason"`
 	Why    string `json:"why"`
 	// Rule says what may not change.
@@ -58,6 +60,9 @@ type Lock struct {
 	Absent bool `json:"absent,omitempty"`
 	// Exception says when a change is allowed, empty for never.
 	Exception string `json:"exception,omitempty"`
+	// Warns means that the server only warns about a change.
+	Warns bool `json:"warns,omitempty"`
+	Condition
 }
 
 // Field is a field of the object and its owner.

@@ -1,6 +1,7 @@
 package custom
 
 import (
+	"context"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -8,6 +9,7 @@ import (
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
+	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -26,6 +28,15 @@ type Lock struct {
 	immutability.Lock
 	// Version is the version of the definition with the marker, and of the path.
 	Version string
+
+	compiled *definition.Compiled
+	object   map[string]any
+}
+
+// Holds reports whether the condition of the rule is true for the object. The error says why it cannot be evaluated; the rule then
+// holds.
+func (l Lock) Holds(ctx context.Context, expression string) (bool, error) {
+	return l.compiled.Holds(ctx, expression, l.object)
 }
 
 // Explain returns what the definition says about an object in the version of the resource. It
@@ -64,11 +75,20 @@ func (s *Server) Explain(of schema.GroupVersionResource, obj map[string]any) (*E
 func (e *Explanation) add(v *kind.Version, obj map[string]any) {
 	known := map[string]bool{}
 	for _, lock := range e.Locks {
-		known[lock.Path.String()+" "+lock.Marker.String()] = true
+		known[ruleOf(lock.Lock)] = true
 	}
 	for _, lock := range v.Compiled.Policy.Locks(obj) {
-		if !known[lock.Path.String()+" "+lock.Marker.String()] {
-			e.Locks = append(e.Locks, Lock{Lock: lock, Version: v.Name})
+		if !known[ruleOf(lock)] {
+			e.Locks = append(e.Locks, Lock{Lock: lock, Version: v.Name, compiled: v.Compiled, object: obj})
 		}
 	}
+}
+
+// ruleOf returns the place and the rule of a lock.
+func ruleOf(lock immutability.Lock) string {
+	text := lock.Path.String() + " " + lock.Marker.String()
+	if lock.Mark != nil {
+		text += " " + lock.Mark.String()
+	}
+	return text
 }

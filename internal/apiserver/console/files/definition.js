@@ -7,6 +7,14 @@ export function versions(all) {
   return all.map((version) => section(`version-${version.name}`, `Version ${version.name}`, ...partsOf(version)));
 }
 
+function rules(lines) {
+  if (lines.length === 0) {
+    return [];
+  }
+  return [element('h4', {}, 'Rules'), element('p', {}, 'The annotation of the definition has rules that no marker can state:'),
+    element('ul', {}, ...lines.map((line) => element('li', {}, code(line))))];
+}
+
 function partsOf(version) {
   const parts = [element('p', {}, [
     version.served ? 'Served' : 'Not served', version.storage ? 'stored' : 'not stored',
@@ -23,6 +31,7 @@ function partsOf(version) {
       caption: `Skeleton of version ${version.name}`, columns: ['Field', 'Type', 'Marker', 'Notes'],
       rows: version.skeleton.map((node) => [code(node.field), node.type ?? '', node.marker ? code(node.marker) : '', (node.traits ?? []).join(', ')]),
     }),
+    ...rules(version.rules ?? []),
     element('h4', {}, 'Escapes'));
   if (version.escapes.length === 0) {
     parts.push(element('p', {}, 'None: no marked field can be changed in two allowed writes.'));

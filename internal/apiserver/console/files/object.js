@@ -5,7 +5,7 @@ import { versions } from './definition.js';
 
 /** objectParts returns the elements of a report, without its plans. */
 export function objectParts(report) {
-  return [summary(report.object), notes(report.notes), ...versions(report.versions ?? []), locks(report.locks), drift(report), fields(report.fields)]
+  return [summary(report.object), notes(report.notes), ...versions(report.versions ?? []), kept(report.kept), locks(report.locks), drift(report), fields(report.fields)]
     .filter((part) => part !== null);
 }
 
@@ -33,7 +33,44 @@ function notes(lines) {
 const lockColumns = ['Field', 'Rule', 'Why', 'Exception'];
 
 function lockRow(lock) {
-  return [code(lock.field), lock.rule, lock.why, lock.exception ?? 'none'];
+  return [code(lock.field), lock.rule + conditionOf(lock), lock.why, [lock.exception, rightOf(lock)].filter(Boolean).join(', or ') || 'none'];
+}
+
+/** conditionOf says until when a rule holds. */
+function conditionOf(rule) {
+  return (rule.while ? ` while ${rule.while}` : '') + stateOf(rule);
+}
+
+/** stateOf says whether the condition of a rule is true now. */
+function stateOf(rule) {
+  const sentences = [];
+  if (rule.unclear) {
+    sentences.push(`The condition cannot be evaluated, so the rule holds: ${rule.unclear}`);
+  } else if (rule.while) {
+    sentences.push(rule.open ? 'The condition is false now, so the rule does not hold' : 'The condition is true now');
+  }
+  if (rule.warns) {
+    sentences.push('The server only warns');
+  }
+  return sentences.map((sentence) => `. ${sentence}`).join('');
+}
+
+/** rightOf says which right lifts a rule, and whether the user has it. */
+function rightOf(rule) {
+  if (!rule.unless) {
+    return '';
+  }
+  return `the right to ${rule.unless}, which you ${rule.may ? 'have' : 'do not have'}`;
+}
+
+function kept(all) {
+  if (all.length === 0) {
+    return null;
+  }
+  return section('kept', 'Deletion', table({
+    caption: 'What keeps the object from being deleted', columns: ['Why', 'Exception'],
+    rows: all.map((reason) => [reason.why + stateOf(reason), rightOf(reason) || 'none']),
+  }));
 }
 
 function locks(all) {
