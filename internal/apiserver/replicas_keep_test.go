@@ -3,10 +3,14 @@ package apiserver_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -84,14 +88,30 @@ func TestReplicasCloseKind(t *testing.T) {
 	}
 }
 
-// The deletion of a definition on one server, and the creation of an object of it on another, do not both succeed.
+// The deletion of a definition on one server, and the creation of an object of it on another, do not both succeed: neither if the
+// definition is kept while it has objects, nor if a rule keeps the objects.
 func TestReplicasDeleteAndCreate(t *testing.T) {
 	t.Parallel()
+	for name, test := range map[string]struct{ key, value, refused string }{
+		"while-objects": {"holdfast.dev/keep", "while-objects", "keeps it while it holds objects, and it holds 1 object"},
+		"no-delete":     {"holdfast.dev/immutability", "no-delete while oldSelf.spec.a == 'x'", "it holds 1 object that must be kept: " + thingName + "/thing-"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			raceDeleteAndCreate(t, map[string]string{test.key: test.value}, test.refused)
+		})
+	}
+}
+
+// raceDeleteAndCreate deletes a definition with annotations on one server while another creates an object. refused is a part of the answer
+// if the object was first.
+func raceDeleteAndCreate(t *testing.T, annotations map[string]string, refused string) {
+	t.Helper()
 	one, two := startReplicas(t)
 	deleter, creator := one.Cluster(t).Dynamic, two.Cluster(t).Dynamic
 	outcomes := map[string]int{}
 	for range 30 {
-		defineThings(t, map[string]string{"holdfast.dev/keep": "while-objects"}, deleter, creator)
+		defineThings(t, annotations, deleter, creator)
 		things := creator.Resource(thingResource).Namespace("default")
 		// The first write opens the resource, so that the next ones are as quick as the deletion.
 		if _, err := things.Create(t.Context(), yamltest.Object(t, thing), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
@@ -114,8 +134,9 @@ func TestReplicasDeleteAndCreate(t *testing.T) {
 		case deleteErr == nil:
 			outcomes["deleted"]++
 		default:
-			wantKept(t, deleteErr, "keeps it while it holds objects, and it holds 1 object")
+			wantKept(t, deleteErr, refused)
 			outcomes["created"]++
+			release(t, things)
 			if err := things.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 				t.Fatal(err)
 			}
@@ -128,6 +149,71 @@ func TestReplicasDeleteAndCreate(t *testing.T) {
 				_, err := client.Resource(crdResource).Get(t.Context(), thingName, metav1.GetOptions{})
 				return apierrors.IsNotFound(err)
 			})
+		}
+	}
+	t.Log(outcomes)
+}
+
+// release changes the objects, so that the rule of the test no longer keeps them.
+func release(t *testing.T, things dynamic.ResourceInterface) {
+	t.Helper()
+	list, err := things.List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("%d objects, %v", len(list.Items), err)
+	}
+	_, err = things.Patch(t.Context(), list.Items[0].GetName(), types.MergePatchType, []byte(`{"spec": {"a": "y"}}`), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A kept object that one server creates while another deletes its namespace stays: the deletion is refused, or the condition of the
+// namespace names the object.
+func TestReplicasDeleteNamespaceAndCreate(t *testing.T) {
+	t.Parallel()
+	one, two := startReplicas(t)
+	deleter, creator := one.Client(t).CoreV1(), two.Client(t).CoreV1()
+	outcomes := map[string]int{}
+	for i := range 20 {
+		name := fmt.Sprint("race-", i)
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if _, err := deleter.Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kept", Annotations: map[string]string{"holdfast.dev/keep": "always"}}}
+		dryRun := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+		waittest.Until(t, "the other server has the namespace", func() error {
+			_, err := creator.ConfigMaps(name).Create(t.Context(), kept, dryRun)
+			return err
+		})
+		var deleteErr, createErr error
+		var running sync.WaitGroup
+		running.Go(func() { deleteErr = deleter.Namespaces().Delete(t.Context(), name, metav1.DeleteOptions{}) })
+		running.Go(func() {
+			time.Sleep(time.Duration(i) * time.Millisecond) // a deletion reads the objects first, so the create would always win
+			_, createErr = creator.ConfigMaps(name).Create(t.Context(), kept, metav1.CreateOptions{})
+		})
+		running.Wait()
+		switch {
+		case createErr != nil && deleteErr != nil:
+			t.Fatalf("neither succeeded: %v, %v", deleteErr, createErr)
+		case createErr != nil:
+			outcomes["deleted"]++
+			continue
+		case deleteErr != nil:
+			wantKept(t, deleteErr, "it holds 1 object that must be kept: configmaps/kept")
+			outcomes["created"]++
+		default:
+			outcomes["both"]++
+			waittest.Until(t, "the condition of the namespace names the object", func() bool {
+				found, err := deleter.Namespaces().Get(t.Context(), name, metav1.GetOptions{})
+				return err == nil && slices.ContainsFunc(found.Status.Conditions, func(c corev1.NamespaceCondition) bool {
+					return c.Type == corev1.NamespaceDeletionContentFailure && strings.Contains(c.Message, "kept")
+				})
+			})
+		}
+		if found, err := creator.ConfigMaps(name).Get(t.Context(), "kept", metav1.GetOptions{}); err != nil || found.DeletionTimestamp != nil {
+			t.Fatalf("the kept object: %v", err)
 		}
 	}
 	t.Log(outcomes)

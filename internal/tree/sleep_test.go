@@ -13,6 +13,7 @@ import (
 // testing/synctest are not among them, because their sleep takes no time. A test that waits calls package waittest.
 var sleepers = map[string]string{
 	"internal/apiserver/builtin/used_by_node_bench_test.go": "measures the memory of a server until it does not fall any more",
+	"internal/apiserver/replicas_keep_test.go":              "creates an object at different moments of a deletion",
 	"internal/apiserver/custom/main_test.go":                "sends a request again after the answer 429, as client-go does",
 	"internal/node/bench_test.go":                           "measures for a given time",
 	"internal/node/soak_test.go":                            "reads the files of agents all the time, and leaves them processor time",
