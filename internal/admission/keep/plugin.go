@@ -13,6 +13,7 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 
+	"holdfast.dev/holdfast/internal/operator/authorship"
 	"holdfast.dev/holdfast/internal/protection"
 )
 
@@ -139,5 +140,7 @@ func (p *Plugin) reasonFor(ctx context.Context, resource schema.GroupVersionReso
 	return byRule(rule), nil
 }
 
-// isServer reports whether a user is the server itself. Its controllers have no verb that lifts a rule.
-func isServer(u user.Info) bool { return u.GetName() == user.APIServerUser }
+// isServer reports whether a user is the server itself, or its controller of operators. They have no verb that lifts a rule.
+func isServer(u user.Info) bool {
+	return u.GetName() == user.APIServerUser || u.GetName() == authorship.ControllerUser
+}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"holdfast.dev/holdfast/internal/admission/keep"
+	"holdfast.dev/holdfast/internal/operator/authorship"
 )
 
 // nobody is an authorizer that allows nothing.
@@ -60,6 +61,27 @@ func TestStoredValues(t *testing.T) {
 		err := plugin.Validate(t.Context(), a, nil)
 		if test.want == nil && err != nil || test.want != nil && !test.want(err) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// all is an authorizer that allows everything.
+type all struct{}
+
+func (all) Authorize(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
+	return authorizer.DecisionAllow, "", nil
+}
+
+// The server and its controllers have no verb, whatever their roles say.
+func TestServerHasNoVerb(t *testing.T) {
+	t.Parallel()
+	plugin := keep.New(all{})
+	old := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{keep.Annotation: keep.Always}}}
+	for name, allowed := range map[string]bool{"u": true, user.APIServerUser: false, authorship.ControllerUser: false} {
+		a := admission.NewAttributesRecord(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, old, corev1.SchemeGroupVersion.WithKind("ConfigMap"),
+			"default", "a", corev1.SchemeGroupVersion.WithResource("configmaps"), "", admission.Update, nil, false, &user.DefaultInfo{Name: name})
+		if err := plugin.Validate(t.Context(), a, nil); (err == nil) != allowed {
+			t.Errorf("%s removes the annotation: %v", name, err)
 		}
 	}
 }
