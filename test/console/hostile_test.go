@@ -62,7 +62,7 @@ const hostilePlan = `{"status":{"planStatus":{"deploy":{"name":TEXT,"status":"ER
 // TestHostileEverywhere puts hostile texts into every kind of view: lists, definitions, values, keys, owners, drift, plans, errors
 // and the address of the page. No script runs, no element of the texts exists, and the policy had nothing to stop.
 func TestHostileEverywhere(t *testing.T) {
-	server := startServer(t)
+	server := startConsole(t)
 	o := newObjects(t, server)
 	o.create(definitions, hostile, strings.ReplaceAll(hostileDefinition, "TEXT", quoteJSON(hostile)))
 	o.create(versions, "test", operatorVersion)
