@@ -20,6 +20,8 @@ const (
 	StatusTrap
 	// UnknownFormat is a format that the server does not validate.
 	UnknownFormat
+	// UnprotectedRead is a condition that reads an optional field without has().
+	UnprotectedRead
 )
 
 // Warning is a property of a valid definition that its author may not expect.
@@ -36,10 +38,11 @@ type Warning struct {
 }
 
 // Inspect returns the warnings for the schemas of a definition. It includes warnings of
-// two topics that the server does not send to clients. It does not send a RuleEscape,
+// three topics that the server does not send to clients. It does not send a RuleEscape,
 // because upstream sends no warnings about CEL rules either. It does not send an
 // ItemEscape, because the author of a map or list without a marker usually wants clients
-// to add and remove keys or items.
+// to add and remove keys or items. It does not send an UnprotectedRead: the rule holds if the
+// field is absent, which may be intended.
 func (w Write) Inspect(crd *CustomResourceDefinition) []Warning {
 	return w.inspect(crd, decodeVersions(crd))
 }
@@ -67,7 +70,7 @@ func (w Write) inspect(crd *CustomResourceDefinition, versions []readVersion) []
 func sent(warnings []Warning) []string {
 	var lines []string
 	for _, w := range warnings {
-		if w.Topic != RuleEscape && w.Topic != ItemEscape {
+		if w.Topic != RuleEscape && w.Topic != ItemEscape && w.Topic != UnprotectedRead {
 			lines = append(lines, w.line)
 		}
 	}

@@ -80,6 +80,11 @@ func schemaWarnings(crd *CustomResourceDefinition, versions []readVersion) []War
 		for _, way := range escape.Find(r.schema) {
 			found = append(found, escapeWarning(crd, r, way))
 		}
+		for _, warning := range markWarnings(crd, r) {
+			if !slices.Contains(found, warning) { // several versions may have the rule
+				found = append(found, warning)
+			}
+		}
 		if s := crd.Spec.Versions[i].Subresources; s != nil && s.Status != nil {
 			for _, trap := range immutability.StatusTraps(r.schema) {
 				found = append(found, newWarning(StatusTrap, r, trap.Path, inVersion(crd, r.name, trap.String())))

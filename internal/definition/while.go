@@ -9,7 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/definition/escape"
 	"holdfast.dev/holdfast/internal/while"
+	"holdfast.dev/holdfast/schema"
 	"holdfast.dev/holdfast/skeleton"
 )
 
@@ -46,6 +48,63 @@ func conditionErrors(crd *CustomResourceDefinition, m immutability.Mark) []strin
 		}
 	}
 	return wrong
+}
+
+// markWarnings returns the warnings about the rules of the annotation that are judged by themselves.
+func markWarnings(crd *CustomResourceDefinition, r *readVersion) []Warning {
+	marks, _ := crd.Marks()
+	if len(marks) == 0 {
+		return nil
+	}
+	marked, err := crd.marked(&crd.Spec.Versions[r.index])
+	if err != nil {
+		return nil
+	}
+	var found []Warning
+	for _, m := range marked.Layers {
+		for _, way := range escape.FindMark(marked.Schema, m) {
+			found = append(found, escapeWarning(crd, r, way))
+		}
+		if m.IsMetadata() && m.Marker == immutability.NoModify {
+			found = append(found, annotationWarning(Escape, m, "it can be removed and then set again with another value", "write set-once"))
+		}
+	}
+	for _, m := range append(marked.Layers, crd.noDelete(r.name)...) {
+		found = append(found, unprotectedReads(marked.Schema, m)...)
+	}
+	return found
+}
+
+// unprotectedReads returns a warning for each optional field that a condition reads without has().
+func unprotectedReads(s *schema.Schema, m immutability.Mark) []Warning {
+	if m.While == "" {
+		return nil
+	}
+	structural, err := structuralschema.NewStructural(typing{omitDocs: true, omitRules: true}.of(structuralForm(s, skeleton.Build(s))))
+	if err != nil {
+		return nil
+	}
+	fields, err := while.Fields(structural, m.While)
+	if err != nil {
+		return nil
+	}
+	var found []Warning
+	for _, f := range fields {
+		if !f.Protected {
+			found = append(found, annotationWarning(UnprotectedRead, m, f.Path+" is optional: the rule also holds if it is absent",
+				fmt.Sprintf("protect it: has(%s) && ..., or !has(%s) || ...", f.Path, f.Path)))
+		}
+	}
+	return found
+}
+
+// annotationWarning returns a warning about a rule of the annotation.
+func annotationWarning(topic Topic, m immutability.Mark, message, fix string) Warning {
+	message = m.String() + ": " + message
+	return Warning{
+		Topic: topic, Path: annotationPath().String(), Message: message, Fix: fix,
+		line: fmt.Sprintf("%s: %s; %s to prevent this", annotationPath(), message, fix),
+	}
 }
 
 // conditions are the compiled conditions of one version. Each is compiled when it is first needed.

@@ -20,7 +20,8 @@ const lintHelp = `Find what is wrong with CustomResourceDefinitions.
 Errors are what the server refuses: invalid schemas, markers, defaults, CEL rules,
 names and versions, and keys that are no fields. Warnings are what it accepts but
 the author may not expect, above all escapes: ways to change an immutable field in
-two writes, each of which is allowed, also where a CEL rule protects the field.
+two writes, each of which is allowed, also where a CEL rule protects the field, and
+conditions of rules that read optional fields without has().
 Notes are what other Kubernetes servers refuse.
 
 Each finding has the file, line and column, the id of its rule, and the fix. With

@@ -1,5 +1,6 @@
 // Package escape finds ways around the markers and the CEL transition rules of a schema. An escape is a way to change a protected
-// field in two writes, each of which is allowed: the first removes the field or one above it, and the second sets it again.
+// field in two writes, each of which is allowed: the first removes or empties the field or one above it, and the second sets it
+// again.
 //
 //	for _, e := range escape.Find(s) {
 //		warn(e.String())

@@ -3,6 +3,7 @@ package escape
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/schema"
@@ -18,6 +19,8 @@ const (
 	OptionalField Hole = iota
 	// NullableField sets a nullable property to null.
 	NullableField
+	// EmptyField sets a list or map to an empty one, which counts as unset.
+	EmptyField
 	// UntypedField sets a property to a value of another type. The schema of the
 	// property has no type.
 	UntypedField
@@ -36,9 +39,10 @@ type Escape struct {
 	Promise immutability.Marker
 	// Rule is the text of the CEL rule, empty for a marker.
 	Rule string
-	// Parent is the field that is removed and set again: one above Field or, for a
-	// rule, Field itself, because CEL does not run transition rules for absent
-	// values. For a MapKey or ListItem it is the map or list.
+	// Parent is the field that is removed and set again: one above Field or Field itself.
+	// It is Field itself for a rule, because CEL does not run transition rules for absent
+	// values, and for the marker no-modify, which allows to unset and to set a value. For a
+	// MapKey or ListItem it is the map or list.
 	Parent *value.Path
 	Hole   Hole
 	// Close is the marker on Parent that prevents the escape.
@@ -54,8 +58,12 @@ func (e Escape) String() string {
 	if e.canRequire() {
 		advice = ", and so does making it required"
 	}
+	closer := e.Close.Keyword()
+	if closer == schema.UpdateKeyword {
+		closer = e.Close.Word()
+	}
 	return fmt.Sprintf("%s: %s; %s on %s closes this%s",
-		immutability.Field(e.Field), e.Problem(), e.Close.Keyword(), immutability.Field(e.Parent), advice)
+		immutability.Field(e.Field), e.Problem(), closer, immutability.Field(e.Parent), advice)
 }
 
 // Problem describes the two writes.
@@ -72,6 +80,10 @@ func (e Escape) Remedy() string {
 	parent := immutability.Field(e.Parent)
 	if e.ofStatus() {
 		return fmt.Sprintf("add the rule %s to the root", keepStatus)
+	}
+	if e.Close.Keyword() == schema.UpdateKeyword {
+		return fmt.Sprintf("write %s: [%s] on %s, or %s in the annotation",
+			schema.UpdateKeyword, strings.Join(e.Close.Constraints(), ", "), parent, e.Close.Word())
 	}
 	if e.canRequire() {
 		return fmt.Sprintf("add %s: true to %s, or make it required", e.Close.Keyword(), parent)
@@ -98,6 +110,8 @@ func (h Hole) of(parent string) string {
 	switch h {
 	case NullableField:
 		return parent + " is nullable: it can be set to null"
+	case EmptyField:
+		return parent + " can be emptied"
 	case UntypedField:
 		return parent + " has no type: it can be set to a string"
 	case MapKey:
@@ -124,6 +138,30 @@ func Find(s *schema.Schema) []Escape {
 	}
 	f := finder{reader: newRuleReader()}
 	f.walk(&frame{Child: schema.Child{Schema: s}, rules: f.reader.read(s)})
+	return f.found
+}
+
+// FindMark returns the escapes of a rule of the annotation that is judged by itself, such as one with a condition.
+// It returns nothing if the schema does not have the field.
+func FindMark(s *schema.Schema, m immutability.Mark) []Escape {
+	if m.SchemaNode(s) == nil {
+		return nil
+	}
+	f := finder{reader: newRuleReader()}
+	at := &frame{Child: schema.Child{Schema: s}, rules: f.reader.read(s)}
+	for _, step := range m.Path.Steps() {
+		child := schema.Child{Schema: at.Schema.Properties[step.Name], Edge: schema.Property, Name: step.Name}
+		switch step.Kind {
+		case value.AnyName:
+			child = schema.Child{Schema: at.Schema.AdditionalProperties.Schema, Edge: schema.AdditionalProperty}
+		case value.AnyItem:
+			child = schema.Child{Schema: at.Schema.Items, Edge: schema.Item}
+		}
+		if at = f.below(at, child); at == nil {
+			return nil
+		}
+	}
+	f.promise(at, m.Marker, "")
 	return f.found
 }
 

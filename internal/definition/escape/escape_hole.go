@@ -17,6 +17,9 @@ func (f *finder) promise(field *frame, marker immutability.Marker, rule string) 
 			Parent: parent.path, Hole: hole, Close: closer,
 		})
 	}
+	if hole, open := field.unset(); open && rule == "" && marker == immutability.NoModify && !field.kept() {
+		report(field, hole, immutability.SetOnce)
+	}
 	var below *frame // the frame under at, on the path to the field
 	settled := false // the keys of at are protected, or already reported
 	for at := field; at.parent != nil; below, at = at, at.parent {
@@ -26,19 +29,19 @@ func (f *finder) promise(field *frame, marker immutability.Marker, rule string) 
 			case below == field && container.isKey(field):
 				// The key identifies the item, so it cannot change.
 				return
-			case immutability.Effective(container.Schema) != immutability.Free:
+			case container.protectsItems():
 				// For a marker about keys, absent and empty are the same.
 				settled = true
 			case container.keepsItems():
 				settled = false
 			default:
-				report(container, itemHole(at.Edge), itemMarker(container.Schema))
+				report(container, itemHole(at.Edge), itemMarker(container.Schema)|immutability.Effective(container.Schema))
 				settled = true
 			}
 			continue
 		}
 		hole, open := at.hole(field)
-		if settled || !open || at == field && rule == "" || at.kept() {
+		if settled || !open || at == field && rule == "" || at.kept() || at != field && at.staysSet() {
 			settled = false
 			continue
 		}
@@ -67,6 +70,38 @@ func (at *frame) hole(field *frame) (hole Hole, open bool) {
 		return UntypedField, true
 	}
 	return 0, false
+}
+
+// unset returns the first write of an escape that unsets the value of this node. open is false if there is no
+// such write.
+func (at *frame) unset() (hole Hole, open bool) {
+	s := at.Schema
+	if at.Edge == schema.Property {
+		if hole, open = at.hole(at); open {
+			return hole, true
+		}
+	}
+	isList := s.Type == "array" && (s.MinItems == nil || *s.MinItems == 0)
+	isMap := s.IsMap() && (s.MinProperties == nil || *s.MinProperties == 0)
+	switch {
+	case s.Nullable:
+		return NullableField, true
+	case isList || isMap:
+		return EmptyField, true
+	}
+	return 0, false
+}
+
+// staysSet reports whether the marker of this node forbids to remove its value, or to set it again.
+func (at *frame) staysSet() bool {
+	return immutability.Effective(at.Schema)&(immutability.NoUnset|immutability.NoSet) != 0
+}
+
+// protectsItems reports whether the marker of this map or list forbids to remove its keys or items, or to add
+// them again.
+func (at *frame) protectsItems() bool {
+	m := immutability.Effective(at.Schema)
+	return m.Covers(immutability.NoRemoveItem) || m.Covers(immutability.NoAddItem) || m&immutability.NoModify != 0
 }
 
 // isKey reports whether below is one of the list map keys of this list.

@@ -50,7 +50,7 @@ func escapes(t *testing.T, text string) []string {
 	for _, e := range escape.Find(schemaOf(t, text)) {
 		hole := map[escape.Hole]string{
 			escape.OptionalField: "optional", escape.NullableField: "nullable", escape.UntypedField: "untyped",
-			escape.MapKey: "key of", escape.ListItem: "item of",
+			escape.EmptyField: "empty", escape.MapKey: "key of", escape.ListItem: "item of",
 		}[e.Hole]
 		all = append(all, fmt.Sprintf("%s, %s: %s %s, close: %s",
 			immutability.Field(e.Field), e.Promise, hole, immutability.Field(e.Parent), e.Close))
@@ -106,6 +106,36 @@ func TestEscapesOfMarkers(t *testing.T) {
 			},
 		},
 
+		"no-modify": {
+			`{properties: {x: {type: string, x-kubernetes-update: [NoModify]}}}`,
+			[]string{`x, no-modify: optional x, close: set-once`},
+		},
+		"no-modify, required": {
+			`{required: [x, nul, l, m, f], properties: {x: {type: string, x-kubernetes-update: [NoModify]},
+				nul: {type: string, nullable: true, x-kubernetes-update: [NoModify]},
+				l: {type: array, x-kubernetes-update: [NoModify]}, f: {type: array, minItems: 1, x-kubernetes-update: [NoModify]},
+				m: {type: object, additionalProperties: true, x-kubernetes-update: [NoModify]}}}`,
+			[]string{`l, no-modify: empty l, close: set-once`, `m, no-modify: empty m, close: set-once`, `nul, no-modify: nullable nul, close: set-once`},
+		},
+		"no-modify with another constraint": {
+			`{properties: {a: {x-kubernetes-update: [NoUnset, NoModify]}, b: {x-kubernetes-update: [NoSet, NoModify]},
+				c: {x-kubernetes-update: [NoSet]}, d: {x-kubernetes-update: [NoUnset]},
+				e: {additionalProperties: true, x-kubernetes-update: [NoModify, NoAddItem]},
+				f: {additionalProperties: true, x-kubernetes-update: [NoModify, NoRemoveItem]}}}`, nil,
+		},
+		"constraints below an optional parent": {
+			`{properties: {foo: {type: object, properties: {s: {type: string, x-kubernetes-update: [NoSet]},
+				u: {type: string, x-kubernetes-update: [NoUnset]}}}}}`,
+			[]string{`foo.s, no-set: optional foo, close: immutable`, `foo.u, no-unset: optional foo, close: immutable`},
+		},
+		"a parent that stays": {
+			`{properties: {foo: {type: object, x-kubernetes-update: [NoUnset], properties: {x: {type: string, x-kubernetes-immutable: true}}},
+				bar: {type: object, x-kubernetes-update: [NoSet], properties: {x: {type: string, x-kubernetes-immutable: true}}}}}`, nil,
+		},
+		"a map that stays, and not its keys": {
+			`{properties: {m: {type: object, x-kubernetes-update: [NoUnset], additionalProperties: {type: string, x-kubernetes-immutable: true}}}}`,
+			[]string{`m.*, immutable: key of m, close: update=NoUnset,NoRemoveItem`},
+		},
 		"values of a map": {
 			`{properties: {m: {type: object, additionalProperties: {type: string, x-kubernetes-immutable: true}}}}`,
 			[]string{`m.*, immutable: key of m, close: addition only`},

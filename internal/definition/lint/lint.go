@@ -13,15 +13,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/source"
 	"holdfast.dev/holdfast/internal/finding"
 	"holdfast.dev/holdfast/internal/manifest"
+	"holdfast.dev/holdfast/schema"
 )
 
 // Syntax returns the finding for a document that cannot be read.
@@ -45,12 +48,13 @@ func Check(ctx context.Context, o manifest.Object) []finding.Finding {
 	c.unknown(def.Unknown)
 	examined := def.Write.Examine(ctx, def.CustomResourceDefinition)
 	for _, err := range examined.Errors {
-		c.refused(err)
+		c.refused(def, err)
 	}
 	for _, w := range examined.Warnings {
 		rule := warningRules[w.Topic]
 		c.add(finding.Finding{Rule: rule.id, Severity: rule.severity, Path: w.Path, Message: w.Message, Fix: w.Fix})
 	}
+	c.annotationNames(def.Annotations)
 	c.portable(def, examined.NotPortable)
 	c.mend(def)
 	finding.Sort(c.found)
@@ -79,19 +83,38 @@ func (c *check) unknown(paths []string) {
 			Message: "is no field: kubectl refuses it, and the server drops it",
 		}
 		name := path[strings.LastIndexByte(path, '.')+1:]
-		if similar := similarKeyword(name); similar != "" {
-			f.Fix = fmt.Sprintf("write %s instead of %s", similar, name)
+		if right := similar(name, schema.Keywords()); right != "" {
+			f.Fix = fmt.Sprintf("write %s instead of %s", right, name)
 		}
 		c.add(f)
 	}
 }
 
 // refused reports an error for which the server answers 422.
-func (c *check) refused(err *field.Error) {
-	c.add(finding.Finding{
+func (c *check) refused(def *source.Definition, err *field.Error) {
+	f := finding.Finding{
 		Rule: refusalRule(err.Field), Severity: finding.Error, Path: err.Field,
 		Message: err.ErrorBody(),
-	})
+	}
+	if err.Field == annotationPath {
+		f.Fix = misspelledLines(def.Annotations[immutability.Annotation])
+	}
+	c.add(f)
+}
+
+// annotationNames reports annotations whose name is almost that of the annotation with rules. The server ignores
+// them.
+func (c *check) annotationNames(annotations map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(annotations)) {
+		isClose := similar(name, []string{immutability.Annotation}) != "" || strings.HasPrefix(name, "holdfast.dev/imm")
+		if name != immutability.Annotation && isClose {
+			c.add(finding.Finding{
+				Rule: annotationNameRule, Severity: finding.Warning, Path: "metadata.annotations[" + name + "]",
+				Message: "the server does not read this annotation, so it protects nothing",
+				Fix:     fmt.Sprintf("write %s instead of %s", immutability.Annotation, name),
+			})
+		}
+	}
 }
 
 // mend adds the fixes that do not change the meaning of the definition.

@@ -25,6 +25,13 @@ spec:
 	return head + schema + "\n}}}]\n"
 }
 
+// withAnnotation returns a definition with an annotation. The value is in double quotes.
+func withAnnotation(name, value string) string {
+	file := definitionOf("required: [spec], properties: {spec: {type: object, properties: {a: {type: string}}},\n" +
+		"status: {type: object, properties: {phase: {type: string, maxLength: 9}}}}")
+	return strings.Replace(file, "{name: widgets.example.com}", "{name: widgets.example.com, annotations: {"+name+": \""+value+"\"}}", 1)
+}
+
 // root is the path of the schema.
 const root = "spec.versions[0].schema.openAPIV3Schema."
 
@@ -147,6 +154,60 @@ func TestCheck(t *testing.T) {
 				"10:1 note escape-item properties[spec].additionalProperties: " +
 					"immutable, but a key of spec can be removed and then set again with another value",
 				"add x-kubernetes-addition-only: true to spec",
+			},
+		},
+		"no-modify": {
+			file: definitionOf("required: [spec], properties: {spec: {type: object,\nproperties: {a: {type: string, x-kubernetes-update: [NoModify]}}}}"),
+			want: []string{
+				"10:14 warning escape properties[spec].properties[a]: " +
+					"no-modify, but spec.a is optional: it can be removed and then set again with another value",
+				"write x-kubernetes-update: [NoUnset, NoModify] on spec.a, or set-once in the annotation",
+			},
+		},
+		"a misspelled constraint": {
+			file: definitionOf("properties: {spec: {type: string,\nx-kubernetes-update: [NoUnSet, NoModfy, Never]}}"),
+			want: []string{
+				"10:1 error marker properties[spec].x-kubernetes-update: Forbidden: " +
+					`must be a set of NoSet, NoUnset, NoModify, NoAddItem, NoRemoveItem, and has "NoUnSet"`,
+				"write NoUnset instead of NoUnSet; write NoModify instead of NoModfy",
+			},
+		},
+		"misspelled lines": {
+			file: withAnnotation("holdfast.dev/immutability", "setOnce spec.a\\nv1: Immutable spec.a\\nupdate=NoSett spec.a\\nnone spec.a"),
+			want: []string{
+				"3:53 error marker metadata.annotations[holdfast.dev/immutability]: Invalid value: line 1: \"setOnce\": " +
+					"must be immutable, set-once, no-set, no-unset, no-modify, immutable-keys, addition-only, deletion-only, no-delete or update=",
+				"write set-once instead of setOnce; write immutable instead of Immutable; write NoSet instead of NoSett",
+			},
+		},
+		"a misspelled annotation": {
+			file: withAnnotation("holdfast.dev/immutable", "immutable spec.a"),
+			want: []string{
+				"3:53 warning annotation-name metadata.annotations[holdfast.dev/immutable]: " +
+					"the server does not read this annotation, so it protects nothing",
+				"write holdfast.dev/immutability instead of holdfast.dev/immutable",
+			},
+		},
+		"conditions": {
+			file: withAnnotation("holdfast.dev/immutability", "set-once spec.a while oldSelf.status.phase == 'x'\\n"+
+				"no-delete while has(oldSelf.status) && oldSelf.status.phase == 'x'\\nno-modify metadata.labels.team\\n"+
+				"no-modify spec.a unless move while has(oldSelf.status)"),
+			want: []string{
+				"3:53 warning condition-optional metadata.annotations[holdfast.dev/immutability]: no-delete while has(oldSelf.status) && " +
+					"oldSelf.status.phase == 'x': oldSelf.status.phase is optional: the rule also holds if it is absent",
+				"protect it: has(oldSelf.status.phase) && ..., or !has(oldSelf.status.phase) || ...",
+				"3:53 warning escape metadata.annotations[holdfast.dev/immutability]: " +
+					"no-modify metadata.labels.team: it can be removed and then set again with another value",
+				"write set-once",
+				"3:53 warning condition-optional metadata.annotations[holdfast.dev/immutability]: " +
+					"set-once spec.a while oldSelf.status.phase == 'x': oldSelf.status is optional: the rule also holds if it is absent",
+				"protect it: has(oldSelf.status) && ..., or !has(oldSelf.status) || ...",
+				"3:53 warning condition-optional metadata.annotations[holdfast.dev/immutability]: " +
+					"set-once spec.a while oldSelf.status.phase == 'x': oldSelf.status.phase is optional: the rule also holds if it is absent",
+				"protect it: has(oldSelf.status.phase) && ..., or !has(oldSelf.status.phase) || ...",
+				"9:66 warning escape properties[spec].properties[a]: " +
+					"no-modify, but spec.a is optional: it can be removed and then set again with another value",
+				"write x-kubernetes-update: [NoUnset, NoModify] on spec.a, or set-once in the annotation",
 			},
 		},
 		"a status": {

@@ -34,6 +34,7 @@ func safeEdits(crd *definition.CustomResourceDefinition) map[string]*mend {
 			at.nestedNoPrune()
 			at.closedObject()
 			at.markers()
+			at.constraints()
 			return true
 		})
 	}
@@ -134,6 +135,14 @@ func (n node) markers() {
 		}
 	case s.ListType == "map":
 		n.keys(marker)
+	}
+}
+
+// constraints names the constraints that a misspelled name probably means. This is no edit: another constraint
+// changes the meaning.
+func (n node) constraints() {
+	if fixes := misspelledConstraints(n.Schema.Update); len(fixes) > 0 {
+		n.found[n.path(schema.UpdateKeyword)] = &mend{text: strings.Join(fixes, "; ")}
 	}
 }
 

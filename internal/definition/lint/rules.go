@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/finding"
 	"holdfast.dev/holdfast/internal/manifest"
@@ -12,17 +13,18 @@ import (
 
 // The ids of rules without a topic of package definition.
 const (
-	syntaxRule       = "syntax"
-	duplicateKeyRule = "duplicate-key"
-	unknownFieldRule = "unknown-field"
-	fieldTypeRule    = "field-type"
-	definitionRule   = "definition"
-	schemaRule       = "schema"
-	markerRule       = "marker"
-	defaultRule      = "default"
-	validationRule   = "cel-rule"
-	notPortableRule  = "not-portable"
-	v1beta1Rule      = "v1beta1"
+	syntaxRule         = "syntax"
+	duplicateKeyRule   = "duplicate-key"
+	unknownFieldRule   = "unknown-field"
+	fieldTypeRule      = "field-type"
+	definitionRule     = "definition"
+	schemaRule         = "schema"
+	markerRule         = "marker"
+	defaultRule        = "default"
+	validationRule     = "cel-rule"
+	annotationNameRule = "annotation-name"
+	notPortableRule    = "not-portable"
+	v1beta1Rule        = "v1beta1"
 )
 
 // warningRules has the id and the severity of each warning.
@@ -30,12 +32,13 @@ var warningRules = map[definition.Topic]struct {
 	id       string
 	severity finding.Severity
 }{
-	definition.Divergence:    {"marker-versions", finding.Warning},
-	definition.Escape:        {"escape", finding.Warning},
-	definition.RuleEscape:    {"escape-cel", finding.Warning},
-	definition.ItemEscape:    {"escape-item", finding.Note},
-	definition.StatusTrap:    {"status-trap", finding.Warning},
-	definition.UnknownFormat: {"unknown-format", finding.Warning},
+	definition.Divergence:      {"marker-versions", finding.Warning},
+	definition.Escape:          {"escape", finding.Warning},
+	definition.RuleEscape:      {"escape-cel", finding.Warning},
+	definition.ItemEscape:      {"escape-item", finding.Note},
+	definition.StatusTrap:      {"status-trap", finding.Warning},
+	definition.UnknownFormat:   {"unknown-format", finding.Warning},
+	definition.UnprotectedRead: {"condition-optional", finding.Warning},
 }
 
 // Rules are all rules. Users name them to ignore one, and some formats list them.
@@ -55,14 +58,21 @@ var Rules = []finding.Rule{
 	{ID: "escape-item", Summary: "A value of a map or an item of a list can be removed and added again."},
 	{ID: "status-trap", Summary: "A field of the status cannot be set later."},
 	{ID: "unknown-format", Summary: "The server does not validate a format."},
+	{ID: "condition-optional", Summary: "A condition reads an optional field, and no has() protects it."},
+	{ID: annotationNameRule, Summary: "An annotation has almost the name of the one with rules, and no effect."},
 	{ID: notPortableRule, Summary: "Kubernetes refuses the schema; this server accepts it."},
 	{ID: v1beta1Rule, Summary: "Kubernetes does not serve the API version of the definition."},
 }
+
+// annotationPath is the path of the annotation with rules.
+const annotationPath = "metadata.annotations[" + immutability.Annotation + "]"
 
 // refusalRule returns the rule for an error at a path.
 func refusalRule(path string) string {
 	at := strings.LastIndexByte(path, '.') + 1
 	switch last := path[at:]; {
+	case path == annotationPath:
+		return markerRule
 	case !strings.Contains(path, "openAPIV3Schema"):
 		return definitionRule
 	case last == schema.ImmutableKeyword, last == schema.ImmutableKeysKeyword,

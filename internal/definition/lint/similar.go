@@ -1,17 +1,63 @@
 package lint
 
-import "holdfast.dev/holdfast/schema"
+import (
+	"fmt"
+	"strings"
 
-// similarKeyword returns the keyword of a schema that a name is a misspelling of, empty
-// if there is none.
-func similarKeyword(name string) string {
+	"holdfast.dev/holdfast/immutability"
+)
+
+// similar returns the candidate that a name is a misspelling of, empty if there is none.
+func similar(name string, candidates []string) string {
 	best, limit := "", 4
-	for _, keyword := range schema.Keywords() {
-		if d := distance(name, keyword); d < limit && 3*d <= len(keyword)+2 {
-			best, limit = keyword, d
+	for _, candidate := range candidates {
+		if d := distance(strings.ToLower(name), strings.ToLower(candidate)); d < limit && 3*d <= len(candidate)+2 {
+			best, limit = candidate, d
 		}
 	}
 	return best
+}
+
+// allConstraints is the set of all constraints.
+const allConstraints = immutability.Immutable | immutability.ImmutableKeys
+
+// misspelledLines returns the fix for lines of the annotation that begin with a misspelled word, empty if there
+// are none.
+func misspelledLines(text string) string {
+	words := []string{"no-delete"}
+	for m := immutability.NoSet; m <= allConstraints; m++ {
+		if word := m.Word(); !strings.HasPrefix(word, "update=") {
+			words = append(words, word)
+		}
+	}
+	var fixes []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if _, err := immutability.ParseMark(line); err == nil || line == "" || line[0] == '#' {
+			continue
+		}
+		fields := strings.Fields(line)
+		if len(fields) > 1 && strings.HasSuffix(fields[0], ":") {
+			fields = fields[1:]
+		}
+		if list, isSet := strings.CutPrefix(fields[0], "update="); isSet {
+			fixes = append(fixes, misspelledConstraints(strings.Split(list, ","))...)
+		} else if right := similar(fields[0], words); right != "" && right != fields[0] {
+			fixes = append(fixes, fmt.Sprintf("write %s instead of %s", right, fields[0]))
+		}
+	}
+	return strings.Join(fixes, "; ")
+}
+
+// misspelledConstraints returns a fix for each name that is almost that of a constraint.
+func misspelledConstraints(names []string) []string {
+	var fixes []string
+	for _, name := range names {
+		if right := similar(name, allConstraints.Constraints()); right != "" && right != name {
+			fixes = append(fixes, fmt.Sprintf("write %s instead of %s", right, name))
+		}
+	}
+	return fixes
 }
 
 // distance returns the number of characters to insert, remove or replace to turn a into b.
