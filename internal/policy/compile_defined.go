@@ -80,7 +80,7 @@ func (t *Table) addDefinition(crd *definition.CustomResourceDefinition, from Sou
 		r.addRelabelling(Endpoints{})
 	}
 	from.Rules = DefinedRules{CRD: crd, compiled: compiled, server: from.server}
-	t.keep(nameOf(crd), from, marks)
+	t.keep(nameOf(crd), from, marks, r.Versions)
 	r.Sources = append(r.Sources, from)
 	return problems
 }

@@ -28,8 +28,9 @@ func (c Compiler) addPublished(
 	version := served.Kind.Version
 	rules, valid, problems := compilePublished(served.Schema, version, marks)
 	from.Rules = rules
-	t.keep(name, from, valid)
-	if rules.policy != nil {
+	t.keep(name, from, valid, []string{version})
+	// Without other rules, a policy that keeps objects still needs the updates of labels by which it selects them.
+	if rules.policy != nil || t.keepsFor(name, from.Policy) && from.Match.HasObjectSelector() {
 		r := t.resource(name, served.Kind.GroupKind())
 		r.Versions = []string{version}
 		r.add(valid, version, served.Endpoints)

@@ -15,13 +15,15 @@ import (
 type Kept struct {
 	Source
 	Marks []immutability.Mark
+	// Versions are the versions in which the API server sends objects to a guard, ["*"] for those of the requests.
+	Versions []string
 }
 
 // keep adds the rules no-delete among marks.
-func (t *Table) keep(name schema.GroupResource, from Source, marks []immutability.Mark) {
+func (t *Table) keep(name schema.GroupResource, from Source, marks []immutability.Mark, versions []string) {
 	marks = slices.DeleteFunc(slices.Clone(marks), func(m immutability.Mark) bool { return !m.IsNoDelete() })
 	if len(marks) > 0 {
-		t.Kept[name] = append(t.Kept[name], Kept{Source: from, Marks: marks})
+		t.Kept[name] = append(t.Kept[name], Kept{Source: from, Marks: marks, Versions: versions})
 	}
 }
 

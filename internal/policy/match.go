@@ -12,11 +12,13 @@ import (
 type Match struct {
 	// namespaces and objects are nil if they select everything.
 	namespaces, objects labels.Selector
+	// NamespaceSelector and ObjectSelector are those of the policy, nil without one.
+	NamespaceSelector, ObjectSelector *metav1.LabelSelector
 }
 
 // NewMatch returns the selectors of a policy.
 func NewMatch(policy *ImmutabilityPolicy) (Match, error) {
-	var m Match
+	m := Match{NamespaceSelector: policy.Spec.NamespaceSelector, ObjectSelector: policy.Spec.ObjectSelector}
 	var err error
 	if selector := policy.Spec.NamespaceSelector; selector != nil {
 		if m.namespaces, err = metav1.LabelSelectorAsSelector(selector); err != nil {

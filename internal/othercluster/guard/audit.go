@@ -197,14 +197,22 @@ func (a *audit) coverage(ctx context.Context, rules *policy.Table) error {
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
+	const missing = "the webhook configuration " + Name + " does not have it: is the guard running?"
 	for _, r := range rules.Sorted() {
-		for _, name := range slices.Concat(r.Names(), r.Created()) {
-			if !covers(live, r, name) {
-				main, sub, _ := strings.Cut(name, "/")
-				r := r.GroupResource
-				r.Resource = main
-				a.report(notGuarded, finding.Error, r.String(), sub, "the webhook configuration "+Name+" does not have it: is the guard running?")
+		for _, rule := range updateRules(r) {
+			for _, name := range rule.Resources {
+				if !covers(live, rule, name) {
+					main, sub, _ := strings.Cut(name, "/")
+					r := r.GroupResource
+					r.Resource = main
+					a.report(notGuarded, finding.Error, r.String(), sub, missing)
+				}
 			}
+		}
+	}
+	for _, k := range enforced(rules) {
+		if !k.covered(live) {
+			a.report(notGuarded, finding.Error, k.resource.String(), "", missing)
 		}
 	}
 	return nil

@@ -100,6 +100,9 @@ func auditResults(of *audit, current *policy.Table) []any {
 			add(result{policy: name, outcome: resultPass, message: "guards " + strings.Join(slices.Concat(r.Names(), r.Created()), ", ")})
 		}
 	}
+	for _, k := range enforced(current) {
+		add(result{policy: cmp.Or(k.Policy, k.resource.String()), outcome: resultPass, message: "keeps " + k.resource.String() + " from being deleted"})
+	}
 	for _, found := range of.found {
 		outcome := resultFail
 		if found.Severity != finding.Error {

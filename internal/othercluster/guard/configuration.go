@@ -81,6 +81,7 @@ func (w wanted) configuration() *configuration {
 	if w.annotations {
 		out.Webhooks = append(out.Webhooks, w.definitions(), w.kept())
 	}
+	out.Webhooks = append(out.Webhooks, w.noDelete()...)
 	if len(w.holders) > 0 {
 		out.Webhooks = append(out.Webhooks, w.held(HeldWebhook, w.holders))
 		out.Annotations = map[string]string{}
@@ -129,15 +130,22 @@ func (w wanted) immutable() admissionregistrationv1.ValidatingWebhook {
 	elections := false
 	for _, r := range w.rules.Sorted() {
 		elections = elections || policy.HoldsElections(r.GroupResource)
-		if names := r.Names(); len(names) > 0 {
-			out.Rules = append(out.Rules, ruleFor(admissionregistrationv1.Update, r, names))
-		}
-		if names := r.Created(); len(names) > 0 {
-			out.Rules = append(out.Rules, ruleFor(admissionregistrationv1.Create, r, names))
-		}
+		out.Rules = append(out.Rules, updateRules(r)...)
 	}
 	if elections {
 		out.MatchConditions = []admissionregistrationv1.MatchCondition{noElection()}
+	}
+	return out
+}
+
+// updateRules returns the rules of the webhook for immutable fields that a resource needs.
+func updateRules(r *policy.Resource) []admissionregistrationv1.RuleWithOperations {
+	var out []admissionregistrationv1.RuleWithOperations
+	if names := r.Names(); len(names) > 0 {
+		out = append(out, ruleFor(admissionregistrationv1.Update, r, names))
+	}
+	if names := r.Created(); len(names) > 0 {
+		out = append(out, ruleFor(admissionregistrationv1.Create, r, names))
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,18 +64,35 @@ func (g earlyGuard) answer(ctx context.Context, request *admissionv1.AdmissionRe
 	}
 	ctx, cancel := context.WithTimeout(ctx, (definitionsSeconds-1)*time.Second)
 	defer cancel()
-	for _, r := range table.Sorted() {
-		if err := g.cover(ctx, crd.Name, r); err != nil {
-			return admissionreview.Denied(apierrors.NewInternalError(
-				fmt.Errorf("the guard cannot guard objects of %s yet, so their definition is not stored: %w", crd.Name, err)))
-		}
+	if err := g.coverAll(ctx, crd.Name, table); err != nil {
+		return admissionreview.Denied(apierrors.NewInternalError(
+			fmt.Errorf("the guard cannot guard objects of %s yet, so their definition is not stored: %w", crd.Name, err)))
 	}
 	return allowed
 }
 
+// coverAll returns when the API server asks the guard about updates and deletions of the objects of a definition, and about the deletion
+// of the definition if its objects may keep it.
+func (g earlyGuard) coverAll(ctx context.Context, definition string, table *policy.Table) error {
+	for _, r := range table.Sorted() {
+		if err := g.cover(ctx, definition, r); err != nil {
+			return err
+		}
+	}
+	for _, k := range enforced(table) {
+		if err := g.live.coverDeletions(ctx, k); err != nil {
+			return err
+		}
+		if err := g.live.coverHolder(ctx, holder{definitionsResource, definition}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // cover returns when the API server asks the guard about a resource.
 func (g earlyGuard) cover(ctx context.Context, definition string, r *policy.Resource) error {
-	return g.live.ensure(ctx, func(in *configuration) bool { return coversAll(in, r) }, func(in *configuration) error {
+	return g.live.ensure(ctx, func(in *configuration) bool { return coversRules(in, updateRules(r)) }, func(in *configuration) error {
 		table := policy.NewTable()
 		table.Resources[r.GroupResource] = r
 		webhook := wanted{rules: table}.immutable()
@@ -88,15 +106,10 @@ func (o *observed) ensure(ctx context.Context, covered func(*configuration) bool
 	for added := false; ; added = true {
 		found, _, next := o.latest()
 		if covered(found) {
-			if !added {
-				return nil
-			}
-			select {
-			case <-ctx.Done():
+			if added && !waitNotice(ctx) {
 				return ctx.Err()
-			case <-time.After(noticeTime):
-				return nil
 			}
+			return nil
 		}
 		if !added {
 			if err := add(found); err != nil {
@@ -111,9 +124,14 @@ func (o *observed) ensure(ctx context.Context, covered func(*configuration) bool
 	}
 }
 
-// coversAll reports whether a configuration has all endpoints of a resource that rules need, in their versions.
-func coversAll(in *configuration, r *policy.Resource) bool {
-	return !slices.ContainsFunc(slices.Concat(r.Names(), r.Created()), func(name string) bool { return !covers(in, r, name) })
+// waitNotice waits until the API servers know the configuration. It returns false if ctx ends before.
+func waitNotice(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(noticeTime):
+		return true
+	}
 }
 
 // early is what an early webhook has besides its rules.
@@ -128,14 +146,14 @@ type early struct {
 func (o *observed) addEarly(
 	ctx context.Context, in *configuration, webhook admissionregistrationv1.ValidatingWebhook, with early,
 ) error {
-	at := slices.IndexFunc(in.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool { return w.Name == DefinitionsWebhook })
-	if at < 0 {
-		return fmt.Errorf("the webhook configuration has no %s", DefinitionsWebhook)
+	if len(in.Webhooks) == 0 {
+		return errors.New("the webhook configuration has no webhooks")
 	}
-	client := in.Webhooks[at].ClientConfig.DeepCopy()
+	client := in.Webhooks[0].ClientConfig.DeepCopy()
 	for _, path := range []*string{client.URL, pathOf(client.Service)} {
-		if path != nil {
-			*path = strings.Replace(*path, DefinitionsPath+"/", with.path+"/", 1)
+		if path != nil { // it ends with the path of the webhook, which is one segment, and the token
+			token := strings.LastIndexByte(*path, '/')
+			*path = (*path)[:strings.LastIndexByte((*path)[:token], '/')] + with.path + (*path)[token:]
 		}
 	}
 	webhook.ClientConfig = *client
@@ -164,7 +182,7 @@ func earlyManager(webhook string) string { return Name + "-" + webhook }
 
 // isEarly reports whether a replica other than the leader may have added a webhook.
 func isEarly(w admissionregistrationv1.ValidatingWebhook) bool {
-	return strings.HasPrefix(w.Name, earlyPrefix) || strings.HasPrefix(w.Name, heldPrefix)
+	return slices.ContainsFunc([]string{earlyPrefix, heldPrefix, keptPrefix}, func(prefix string) bool { return strings.HasPrefix(w.Name, prefix) })
 }
 
 // removeEarly removes the early webhooks of definitions whose resources the webhook of the leader has, and those whose
@@ -196,16 +214,4 @@ func (l *leader) removeEarly(ctx context.Context, in *configuration) (*configura
 		}
 	}
 	return out, nil
-}
-
-// coversRules reports whether a configuration has all resources of rules.
-func coversRules(in *configuration, rules []admissionregistrationv1.RuleWithOperations) bool {
-	for _, rule := range rules {
-		for _, name := range rule.Resources {
-			if !hasRule(in, rule.APIGroups[0], rule.APIVersions, name) {
-				return false
-			}
-		}
-	}
-	return true
 }

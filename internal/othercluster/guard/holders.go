@@ -23,12 +23,16 @@ const (
 	keepSeconds = 10
 	// heldPrefix begins the names of early webhooks for holders.
 	heldPrefix = "held-"
+	// HoldersPath is the path of the webhooks for objects that rules no-delete begin to keep, in a namespace that is no holder yet.
+	HoldersPath = "/holders"
+	// holdersSeconds bounds one review of them. It is longer than an API server needs to learn of a changed configuration.
+	holdersSeconds = 5
 	// holderPrefix begins the annotations of the configuration that name the holders.
 	holderPrefix = "guard.holdfast.dev/holder-"
 )
 
-// holder is a namespace or a definition that holds an object with the annotation, or has held one: its deletion has to be judged. The
-// configuration names all holders, so the API server does not ask about other namespaces and definitions.
+// holder is a namespace or a definition that holds an object with the annotation or of a resource with a rule no-delete, or has held one:
+// its deletion has to be judged. The configuration names all holders, so the API server does not ask about other namespaces and definitions.
 type holder struct{ resource, name string }
 
 const (

@@ -31,6 +31,8 @@ type judge struct {
 	may rightsFunc
 	// table returns the current rules.
 	table func() *policy.Table
+	// live is the webhook configuration.
+	live *observed
 	// status is the HTTP status of refusals, 400 or 422.
 	status int
 	// events records Events about policies. It may be nil.
@@ -61,8 +63,14 @@ func (j *judge) answer(ctx context.Context, request *admissionv1.AdmissionReques
 	if policy.OnlyElection(name, u.OldObj, u.NewObj) {
 		return allowed
 	}
-	left, warnings := j.selection(ctx, request, &unstructured.Unstructured{Object: u.OldObj}, &unstructured.Unstructured{Object: u.NewObj})
+	was, is := &unstructured.Unstructured{Object: u.OldObj}, &unstructured.Unstructured{Object: u.NewObj}
+	left, warnings := j.selection(ctx, request, was, is)
 	allowed.Warnings = warnings
+	if left == nil {
+		if err := j.enter(ctx, request, was.GetLabels(), is.GetLabels()); err != nil {
+			return admissionreview.Denied(err)
+		}
+	}
 	if r == nil {
 		return cmp.Or(left, allowed)
 	}

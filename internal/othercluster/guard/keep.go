@@ -7,6 +7,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,19 +17,22 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/connection"
 	"holdfast.dev/holdfast/internal/othercluster/admissionreview"
+	"holdfast.dev/holdfast/internal/policy"
 )
 
-// keeper answers reviews about the annotation holdfast.dev/keep: writes that set, change or remove it, and deletions. The plugin of our
+// keeper answers reviews of deletions, and of writes that set, change or remove the annotation holdfast.dev/keep. The plugin of our
 // server decides.
 type keeper struct {
 	server *connection.Connection
 	live   *observed
-	// defines reports whether there is a definition.
-	defines func(name string) bool
+	rules  *tracker
+	// excluded are the namespaces that are never guarded.
+	excluded []string
 }
 
 // answer decides about one review.
@@ -36,25 +40,42 @@ func (k keeper) answer(ctx context.Context, request *admissionv1.AdmissionReques
 	ctx, cancel := context.WithTimeout(ctx, (keepSeconds-1)*time.Second)
 	defer cancel()
 	if err := k.check(ctx, request); err != nil {
+		if keep.IsRefusal(err) {
+			klog.InfoS("refused a deletion", "resource", request.Resource.String(), "namespace", request.Namespace, "name", request.Name,
+				"user", request.UserInfo.Username)
+		}
 		return admissionreview.Denied(err)
 	}
 	return &admissionv1.AdmissionResponse{Allowed: true}
 }
 
 func (k keeper) check(ctx context.Context, request *admissionv1.AdmissionRequest) error {
+	if isEviction(request) {
+		deletion, err := asDeletion(ctx, k.server, request)
+		if err != nil || deletion == nil {
+			return err
+		}
+		request = deletion
+	}
 	attributes, err := attributesOf(request)
 	if err != nil {
 		return apierrors.NewBadRequest(fmt.Sprintf("review: %v", err))
 	}
-	plugin := keep.New(reviewAuthorizer{k.server.Typed.AuthorizationV1().SubjectAccessReviews()})
-	plugin.SetObjects(storedObjects{server: k.server})
+	table, err := k.table(ctx, attributes)
+	if err != nil {
+		return err
+	}
+	rights := reviewAuthorizer{k.server.Typed.AuthorizationV1().SubjectAccessReviews()}
+	plugin := keep.New(rights)
+	plugin.SetRules(noDelete{table: table, authorizer: rights, labelsOf: k.rules.labelsOf, excluded: k.excluded})
+	plugin.SetObjects(storedObjects{server: k.server, table: table})
 	if err := plugin.Validate(ctx, attributes, nil); err != nil {
 		return err
 	}
 	resource := attributes.GetResource().GroupResource()
 	switch {
 	case request.Operation == admissionv1.Delete && resource == definitions().GroupResource():
-		return checkDefinition(ctx, plugin, attributes.GetOldObject())
+		return checkDefinition(ctx, plugin, table, attributes.GetOldObject())
 	case request.Operation == admissionv1.Delete || request.DryRun != nil && *request.DryRun:
 		return nil
 	}
@@ -62,15 +83,43 @@ func (k keeper) check(ctx context.Context, request *admissionv1.AdmissionRequest
 		return nil
 	}
 	for _, h := range k.holders(request) {
-		if err := k.cover(ctx, h); err != nil {
+		if err := k.live.coverHolder(ctx, h); err != nil {
 			return apierrors.NewInternalError(fmt.Errorf("the guard cannot keep %s from being deleted yet, so the object is not stored: %w", h, err))
 		}
 	}
 	return nil
 }
 
+// table returns the rules for a review. This replica may be behind the leader, because of which the API server asks. So it reads the
+// rules for namespaces and definitions, and if it does not know why it is asked.
+func (k keeper) table(ctx context.Context, a admission.Attributes) (*policy.Table, error) {
+	resource := a.GetResource().GroupResource()
+	current := k.rules.current.Load()
+	holds := resource == corev1.Resource(namespacesResource) || resource == definitions().GroupResource()
+	if _, set := keep.Value(a.GetOldObject()); a.GetOperation() != admission.Delete || !holds && (set || len(current.Kept[resource]) > 0) {
+		return current, nil
+	}
+	return k.rules.live(ctx, append(k.rules.inputs().Annotated, resource.String()))
+}
+
+// hold answers reviews of objects that rules no-delete begin to keep, in a namespace that is no holder yet. It refuses nothing.
+func (k keeper) hold(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	allowed := &admissionv1.AdmissionResponse{Allowed: true}
+	if request.DryRun != nil && *request.DryRun {
+		return allowed
+	}
+	ctx, cancel := context.WithTimeout(ctx, (holdersSeconds-1)*time.Second)
+	defer cancel()
+	for _, h := range k.holders(request) {
+		if err := k.live.coverHolder(ctx, h); err != nil {
+			allowed.Warnings = append(allowed.Warnings, fmt.Sprintf("the guard cannot keep %s from being deleted yet: %v", h, err))
+		}
+	}
+	return allowed
+}
+
 // checkDefinition returns a refusal if the objects of a definition keep it.
-func checkDefinition(ctx context.Context, plugin *keep.Plugin, obj runtime.Object) error {
+func checkDefinition(ctx context.Context, plugin *keep.Plugin, table *policy.Table, obj runtime.Object) error {
 	content, ok := obj.(*unstructured.Unstructured)
 	if !ok || content.GetDeletionTimestamp() != nil {
 		return nil
@@ -87,7 +136,7 @@ func checkDefinition(ctx context.Context, plugin *keep.Plugin, obj runtime.Objec
 			}
 		}
 	}
-	return plugin.CheckContent(ctx, content, in)
+	return plugin.CheckContent(ctx, content, listedIn(table, in))
 }
 
 // holders returns the namespace and the definition of the object of a review.
@@ -97,17 +146,17 @@ func (k keeper) holders(request *admissionv1.AdmissionRequest) []holder {
 		out = append(out, holder{namespacesResource, request.Namespace})
 	}
 	name := schema.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource}.String()
-	if k.defines(name) {
+	if k.rules.defines(name) {
 		out = append(out, holder{definitionsResource, name})
 	}
 	return out
 }
 
-// cover returns when the API server asks the guard about the deletion of a holder.
-func (k keeper) cover(ctx context.Context, h holder) error {
-	return k.live.ensure(ctx, func(in *configuration) bool { return judgesDeletion(in, h) }, func(in *configuration) error {
+// coverHolder returns when the API server asks the guard about the deletion of a holder.
+func (o *observed) coverHolder(ctx context.Context, h holder) error {
+	return o.ensure(ctx, func(in *configuration) bool { return judgesDeletion(in, h) }, func(in *configuration) error {
 		webhook := wanted{}.held(h.earlyName(), []holder{h})
-		return k.live.addEarly(ctx, in, webhook, early{path: KeepPath, annotations: map[string]string{h.annotation(): h.String()}})
+		return o.addEarly(ctx, in, webhook, early{path: KeepPath, annotations: map[string]string{h.annotation(): h.String()}})
 	})
 }
 

@@ -14,10 +14,15 @@ import (
 
 	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/connection"
+	"holdfast.dev/holdfast/internal/policy"
 )
 
 // storedObjects reads objects from the API server. It implements keep.Objects.
-type storedObjects struct{ server *connection.Connection }
+type storedObjects struct {
+	server *connection.Connection
+	// table has the rules for which List returns whole objects.
+	table *policy.Table
+}
 
 // unlisted stands for the resources that discovery could not list. List returns the error.
 const unlisted = "unlisted"
@@ -32,7 +37,7 @@ func (s storedObjects) Namespaced() []schema.GroupVersionResource {
 	var out []schema.GroupVersionResource
 	for _, r := range all {
 		if r.namespaced {
-			out = append(out, r.GroupVersionResource)
+			out = append(out, listedIn(s.table, r.GroupVersionResource))
 		}
 	}
 	return out
@@ -71,7 +76,7 @@ func (s storedObjects) List(ctx context.Context, query keep.Query) ([]runtime.Ob
 	var out []runtime.Object
 	options := metav1.ListOptions{Limit: auditPage}
 	for {
-		page, err := s.server.Metadata.Resource(query.Resource).Namespace(query.Namespace).List(ctx, options)
+		page, next, err := s.page(ctx, query, options)
 		switch {
 		case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
 			return out, nil
@@ -80,13 +85,33 @@ func (s storedObjects) List(ctx context.Context, query keep.Query) ([]runtime.Ob
 		case err != nil:
 			return nil, err
 		}
-		for i := range page.Items {
-			out = append(out, &page.Items[i])
-		}
-		if options.Continue = page.Continue; options.Continue == "" {
+		out = append(out, page...)
+		if options.Continue = next; options.Continue == "" {
 			return out, nil
 		}
 	}
+}
+
+// page returns some objects, and where the next ones begin.
+func (s storedObjects) page(ctx context.Context, query keep.Query, options metav1.ListOptions) (out []runtime.Object, next string, err error) {
+	if query.MetadataOnly {
+		page, err := s.server.Metadata.Resource(query.Resource).Namespace(query.Namespace).List(ctx, options)
+		if err != nil {
+			return nil, "", err
+		}
+		for i := range page.Items {
+			out = append(out, &page.Items[i])
+		}
+		return out, page.Continue, nil
+	}
+	page, err := s.server.Dynamic.Resource(query.Resource).Namespace(query.Namespace).List(ctx, options)
+	if err != nil {
+		return nil, "", err
+	}
+	for i := range page.Items {
+		out = append(out, &page.Items[i])
+	}
+	return out, page.GetContinue(), nil
 }
 
 // holders finds the holders of all objects with the annotation that the guard may list: those that are older than the guard.

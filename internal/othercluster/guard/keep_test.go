@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 
 	"holdfast.dev/holdfast/internal/othercluster/guard"
 	"holdfast.dev/holdfast/internal/waittest"
@@ -129,12 +128,7 @@ func TestKeep(t *testing.T) {
 // unlocked removes the annotation, without and with the verb unlock. Then the objects can be deleted.
 func (f *fixture) unlocked() {
 	f.Helper()
-	client, err := dynamic.NewForConfig(f.server.As(f.T, "editor", "system:authenticated"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	editor := *f
-	editor.client = client
+	editor := f.as("editor")
 	f.grant("editor", "get", "patch")
 	const open = `{metadata: {annotations: {holdfast.dev/keep: null}}}`
 	if got := editor.patch("old/configmaps", "kept", open); !strings.HasPrefix(got, "BadRequest: ") ||
@@ -147,7 +141,7 @@ func (f *fixture) unlocked() {
 	if got := f.remove("namespaces", "old"); got != "ok" {
 		f.Errorf("a namespace without kept objects: %s", got)
 	}
-	_, err = f.of("default/pods").Create(f.Context(), yamltest.Object(f, `{apiVersion: v1, kind: Pod, metadata: {name: p, `+
+	_, err := f.of("default/pods").Create(f.Context(), yamltest.Object(f, `{apiVersion: v1, kind: Pod, metadata: {name: p, `+
 		`annotations: {holdfast.dev/keep: always}}, spec: {containers: [{name: c, image: i}]}}`), metav1.CreateOptions{})
 	if !apierrors.IsInvalid(err) {
 		f.Errorf("a pod: %v", err)

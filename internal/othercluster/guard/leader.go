@@ -45,8 +45,10 @@ type leader struct {
 	tokens *tokens
 	// told are the problems of definitions that this leader has recorded Events about.
 	told map[string]string
-	// kept are the namespaces and definitions that hold kept objects.
-	kept *known
+	// kept are the namespaces and definitions that hold kept objects. searched says of each source of rules
+	// no-delete, by its key, why the namespaces of its objects are not among them, and is empty if they are.
+	kept     *known
+	searched map[string]string
 	// auditor audits the cluster.
 	auditor auditor
 }
@@ -113,6 +115,9 @@ func (l *leader) announce(current *policy.Table) {
 // resources the API server does not ask about.
 func (l *leader) write(ctx context.Context, current *policy.Table) error {
 	live, failed := l.writeConfiguration(ctx, current)
+	if failed == nil && l.searchHolders(ctx, current) {
+		live, failed = l.writeConfiguration(ctx, current)
+	}
 	if failed != nil {
 		var err error
 		if live, err = liveConfiguration(ctx, l.server.Typed); err != nil {
@@ -121,7 +126,7 @@ func (l *leader) write(ctx context.Context, current *policy.Table) error {
 	}
 	l.written = live.ResourceVersion
 	for name, said := range current.Reports {
-		if err := l.writeStatus(ctx, name, coverage{rules: current, live: live, failed: failed}.limit(said)); err != nil {
+		if err := l.writeStatus(ctx, name, coverage{rules: current, live: live, failed: failed, searched: l.searched}.limit(name, said)); err != nil {
 			return errors.Join(failed, fmt.Errorf("status of policy %s: %w", name, err))
 		}
 	}
@@ -156,10 +161,11 @@ func (l *leader) writeConfiguration(ctx context.Context, current *policy.Table) 
 		rules: current, ownership: l.config.Ownership != judgement.Off, annotations: !l.config.PoliciesOnly, address: at,
 		namespaces: l.config.ExcludeNamespaces, resources: l.config.ExcludeResources,
 	}
-	if wanted.annotations {
-		l.kept.add(holdersOf(live))
-		wanted.holders = l.kept.existing(l.rules.exists)
+	l.kept.add(holdersOf(live))
+	for _, k := range enforced(current) {
+		l.kept.add(map[holder]bool{{definitionsResource, k.resource.String()}: true}) // a resource without a definition is no holder
 	}
+	wanted.holders = l.kept.existing(l.rules.exists)
 	out, err := applyConfiguration(ctx, l.server.Typed, wanted.configuration(), Name)
 	if err != nil {
 		return nil, fmt.Errorf("webhook configuration: %w", err)

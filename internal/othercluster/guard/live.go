@@ -14,7 +14,6 @@ import (
 
 	"holdfast.dev/holdfast/internal/broadcast"
 	"holdfast.dev/holdfast/internal/othercluster/webhook"
-	"holdfast.dev/holdfast/internal/policy"
 )
 
 // configuration is the webhook configuration of the API server.
@@ -78,16 +77,21 @@ func (o *observed) latest() (current *configuration, known bool, next <-chan str
 	return o.current, o.known, o.changed.Next()
 }
 
-// covers reports whether a configuration has an endpoint of a resource, such as widgets/scale, in the versions of its rules.
-func covers(in *configuration, r *policy.Resource, name string) bool {
-	return hasRule(in, r.Group, r.Versions, name)
-}
-
-func hasRule(in *configuration, group string, versions []string, name string) bool {
+// covers reports whether a configuration has an endpoint of a resource, such as widgets/scale, with the operation and in the versions of
+// a rule.
+func covers(in *configuration, rule admissionregistrationv1.RuleWithOperations, name string) bool {
 	return slices.ContainsFunc(in.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
 		return slices.ContainsFunc(w.Rules, func(r admissionregistrationv1.RuleWithOperations) bool {
-			return slices.Contains(r.APIGroups, group) && slices.Equal(r.APIVersions, versions) && slices.Contains(r.Resources, name)
+			return slices.Contains(r.Operations, rule.Operations[0]) && slices.Contains(r.APIGroups, rule.APIGroups[0]) &&
+				slices.Equal(r.APIVersions, rule.APIVersions) && slices.Contains(r.Resources, name)
 		})
+	})
+}
+
+// coversRules reports whether a configuration has all resources of rules.
+func coversRules(in *configuration, rules []admissionregistrationv1.RuleWithOperations) bool {
+	return !slices.ContainsFunc(rules, func(rule admissionregistrationv1.RuleWithOperations) bool {
+		return slices.ContainsFunc(rule.Resources, func(name string) bool { return !covers(in, rule, name) })
 	})
 }
 
@@ -102,12 +106,18 @@ type readiness struct {
 // is no reason: a Service sends no reviews to a pod that is not ready, so the updates of the others would fail.
 func (r readiness) check() error {
 	found, known, _ := r.live.latest()
-	if !known || len(r.rules.current.Load().Resources) == 0 {
+	needed := ""
+	if current := r.rules.current.Load(); len(current.Resources) > 0 {
+		needed = ImmutableWebhook
+	} else if kept := enforced(current); len(kept) > 0 {
+		needed = kept[0].webhook(NoDeleteWebhook)
+	}
+	if !known || needed == "" {
 		return nil
 	}
-	at := slices.IndexFunc(found.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool { return w.Name == ImmutableWebhook })
+	at := slices.IndexFunc(found.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool { return w.Name == needed })
 	if at < 0 {
-		return fmt.Errorf("the webhook configuration %s does not have %s: nothing is guarded", Name, ImmutableWebhook)
+		return fmt.Errorf("the webhook configuration %s does not have %s: nothing is guarded", Name, needed)
 	}
 	pair, err := r.keys.Certificate(nil)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 )
@@ -110,17 +109,7 @@ spec:
 	f.guarded("namespaces/finalize")
 	f.grant("ann", "get", "patch")
 	f.grant("bob", "get", "patch", "unlock")
-	as := func(user string) *fixture {
-		t.Helper()
-		client, err := dynamic.NewForConfig(f.server.As(t, user, "system:authenticated"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out := *f
-		out.client = client
-		return &out
-	}
-	ann, bob := as("ann"), as("bob")
+	ann, bob := f.as("ann"), f.as("bob")
 	const open, closed = `{metadata: {labels: {free: "yes"}}}`, `{metadata: {labels: {free: null}}}`
 	const refused = `cannot be changed this way: metadata.labels: field is immutable: policy prod would no longer select it ` +
 		`(a user that may unlock it can change it)`
@@ -145,12 +134,13 @@ spec:
 	}
 }
 
-// grant gives a user verbs for ConfigMaps and namespaces.
+// grant gives a user verbs for ConfigMaps, namespaces and custom resources.
 func (f *fixture) grant(user string, verbs ...string) {
 	f.Helper()
 	rbac := f.server.Client(f.T).RbacV1()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"configmaps", "namespaces", "namespaces/status"}, Verbs: verbs},
+		{APIGroups: []string{"example.com"}, Resources: []string{"*"}, Verbs: verbs},
 	}}
 	if _, err := rbac.ClusterRoles().Create(f.Context(), role, metav1.CreateOptions{}); err != nil {
 		f.Fatal(err)

@@ -42,14 +42,16 @@ func newHandler(config Config, server *connection.Connection, in handled) http.H
 	mux := http.NewServeMux()
 	fields := &judge{
 		resource: in.rules.resource, namespace: in.rules.labelsOf, read: read, mayGet: mayGet, may: reviewedRights(reviews),
-		table:  in.rules.current.Load,
+		table: in.rules.current.Load, live: in.live,
 		status: cmp.Or(config.Status, http.StatusBadRequest), events: in.events, refusals: in.refusals,
 	}
 	handle := func(path, name string, answer admissionreview.Answer) {
 		mux.Handle("POST "+path+"/{token}", in.tokens.required(in.meters, in.meters.measured(name, answer)))
 	}
 	handle(ImmutablePath, "immutable", fields.answer)
-	handle(KeepPath, "keep", keeper{server: server, live: in.live, defines: in.rules.defines}.answer)
+	kept := keeper{server: server, live: in.live, rules: in.rules, excluded: wanted{namespaces: config.ExcludeNamespaces}.excludedNamespaces()}
+	handle(KeepPath, "keep", kept.answer)
+	handle(HoldersPath, "holders", kept.hold)
 	handle(DefinitionsPath, "definitions", earlyGuard{live: in.live, compiler: in.rules.Compiler}.answer)
 	mode := cmp.Or(config.Ownership, judgement.EnforceEdit)
 	if mode != judgement.Off {

@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"net/http"
 	"slices"
@@ -29,9 +30,32 @@ const unlock = "unlock"
 
 // selectsNamespaces reports whether the labels of namespaces decide which objects are guarded.
 func (w wanted) selectsNamespaces() bool {
-	return slices.ContainsFunc(w.rules.Sorted(), func(r *policy.Resource) bool {
-		return slices.ContainsFunc(r.Sources, func(s policy.Source) bool { return s.Match.HasNamespaceSelector() })
-	})
+	for _, from := range sourcesOf(w.rules) {
+		if from.Match.HasNamespaceSelector() {
+			return true
+		}
+	}
+	return false
+}
+
+// sourcesOf returns the sources of all rules with their resources. A source with several kinds of rules occurs several times.
+func sourcesOf(t *policy.Table) iter.Seq2[schema.GroupResource, policy.Source] {
+	return func(yield func(schema.GroupResource, policy.Source) bool) {
+		for name, r := range t.Resources {
+			for _, from := range r.Sources {
+				if !yield(name, from) {
+					return
+				}
+			}
+		}
+		for name, all := range t.Kept {
+			for _, k := range all {
+				if !yield(name, k.Source) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // namespaceLabels returns the webhook for changed labels of namespaces. The API server does not call it for other updates.
@@ -65,15 +89,13 @@ func (j *judge) left(u relabelled) (refused, warned []string, err error) {
 		return nil, nil, nil
 	}
 	enforces := map[string]bool{}
-	for _, r := range j.table().Sorted() {
-		for _, from := range r.Sources {
-			leaves, err := j.leaves(u, r, from.Match)
-			if err != nil {
-				return nil, nil, err
-			}
-			if leaves {
-				enforces[from.Policy] = enforces[from.Policy] || !from.Warns
-			}
+	for name, from := range sourcesOf(j.table()) {
+		leaves, err := j.leaves(u, name, from.Match)
+		if err != nil {
+			return nil, nil, err
+		}
+		if leaves {
+			enforces[from.Policy] = enforces[from.Policy] || !from.Warns
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(enforces)) {
@@ -87,11 +109,11 @@ func (j *judge) left(u relabelled) (refused, warned []string, err error) {
 }
 
 // leaves reports whether the selectors of a policy for a resource match only before an update.
-func (j *judge) leaves(u relabelled, r *policy.Resource, m policy.Match) (bool, error) {
+func (j *judge) leaves(u relabelled, of schema.GroupResource, m policy.Match) (bool, error) {
 	if u.resource == (schema.GroupResource{Resource: "namespaces"}) && m.SelectsNamespace(u.was) && !m.SelectsNamespace(u.is) {
 		return true, nil
 	}
-	if u.resource != r.GroupResource || !m.SelectsObject(u.was) || m.SelectsObject(u.is) {
+	if u.resource != of || !m.SelectsObject(u.was) || m.SelectsObject(u.is) {
 		return false, nil
 	}
 	if u.namespace == "" {

@@ -18,18 +18,27 @@ type coverage struct {
 	live  *configuration
 	// failed is why the configuration could not be written.
 	failed error
+	// searched are those of the leader.
+	searched map[string]string
 }
 
-// limit returns a report without the resources that the configuration lacks. They are problems.
-func (c coverage) limit(said policy.Report) policy.Report {
+// limit returns the report about a policy without the resources that the configuration lacks. They are problems.
+func (c coverage) limit(name string, said policy.Report) policy.Report {
 	out := policy.Report{Generation: said.Generation, Problems: slices.Clone(said.Problems)}
 	for _, text := range said.Matched {
-		r := c.rules.Resources[schema.ParseGroupResource(text)]
-		if r == nil {
-			out.Problems = append(out.Problems, text+": the guard judges updates, and not deletions")
-			continue
+		resource := schema.ParseGroupResource(text)
+		r := c.rules.Resources[resource]
+		covered := r == nil || coversRules(c.live, updateRules(r))
+		for _, k := range enforced(c.rules) {
+			if k.resource != resource || k.Policy != name {
+				continue
+			}
+			covered = covered && k.covered(c.live)
+			if problem := c.searched[k.key()]; problem != "" {
+				out.Problems = append(out.Problems, text+": "+problem)
+			}
 		}
-		if coversAll(c.live, r) {
+		if covered {
 			out.Matched = append(out.Matched, text)
 			continue
 		}

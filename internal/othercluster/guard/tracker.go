@@ -152,7 +152,16 @@ func (t *tracker) resource(ctx context.Context, name runtimeschema.GroupResource
 	if found := t.current.Load().Resources[name]; found != nil {
 		return found, nil
 	}
-	in := policy.Inputs{Annotated: []string{name.String()}}
+	live, err := t.live(ctx, []string{name.String()})
+	if err != nil {
+		return nil, err
+	}
+	return live.Resources[name], nil
+}
+
+// live reads the policies and definitions, and returns their rules.
+func (t *tracker) live(ctx context.Context, annotated []string) (*policy.Table, error) {
+	in := policy.Inputs{Annotated: annotated}
 	listed, err := t.server.Dynamic.Resource(policy.Policies()).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list policies: %w", err)
@@ -160,11 +169,7 @@ func (t *tracker) resource(ctx context.Context, name runtimeschema.GroupResource
 	for i := range listed.Items {
 		in.Add(&listed.Items[i])
 	}
-	live, err := t.Compile(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	return live.Resources[name], nil
+	return t.Compile(ctx, in)
 }
 
 // defines reports whether the cluster has a definition.
