@@ -100,6 +100,9 @@ func (j *judge) answer(ctx context.Context, request *admissionv1.AdmissionReques
 	return &admissionv1.AdmissionResponse{Result: &status, Warnings: allowed.Warnings}
 }
 
+// overrideKey is the key of the audit annotation about a right. The API server puts the name of the webhook before it.
+const overrideKey = "override"
+
 // override adds warnings, and an audit annotation, about changes that the right of the user allows.
 func override(allowed *admissionv1.AdmissionResponse, answer refusal.Answer, found []refusal.Violation) {
 	if len(found) == 0 {
@@ -110,8 +113,7 @@ func override(allowed *admissionv1.AdmissionResponse, answer refusal.Answer, fou
 		allowed.Warnings = append(allowed.Warnings, answer.Override(one))
 		fields = append(fields, one.Path.String()+" "+one.Mark.Unless)
 	}
-	// The API server puts the name of the webhook before the key.
-	allowed.AuditAnnotations = map[string]string{"override": strings.Join(fields, ", ")}
+	allowed.AuditAnnotations = map[string]string{overrideKey: strings.Join(fields, ", ")}
 }
 
 // update returns the write of a review. A review of the scale has Scales, so the object is read, and

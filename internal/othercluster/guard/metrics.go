@@ -27,7 +27,7 @@ type meters struct {
 func newMeters() (*meters, error) {
 	decisions, err := registered(metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "holdfast_guard_decisions_total", StabilityLevel: metrics.ALPHA,
-		Help: "Decisions about updates, of the webhook immutable or ownership: allowed, warned, refused or failed.",
+		Help: "Decisions about writes and deletions, of each webhook: allowed, warned, overridden (by a right of the user), refused or failed.",
 	}, []string{"webhook", "group", "resource", "decision"}))
 	if err != nil {
 		return nil, err
@@ -91,6 +91,8 @@ func (m *meters) observe(d decided) {
 // decisionOf returns an answer in one word. A refusal names fields; without them the guard could not decide.
 func decisionOf(answer *admissionv1.AdmissionResponse) string {
 	switch {
+	case answer.Allowed && answer.AuditAnnotations[overrideKey] != "":
+		return "overridden"
 	case answer.Allowed && len(answer.Warnings) > 0:
 		return "warned"
 	case answer.Allowed:

@@ -1,8 +1,17 @@
 package guard_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"holdfast.dev/holdfast/internal/othercluster/guard"
 )
 
 const cratesDefinition = `
@@ -120,6 +129,12 @@ spec:
 			t.Errorf("%s: %s, want %s", step.patch, got, step.want)
 		}
 	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, f.health+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const overridden = `holdfast_guard_decisions_total{decision="overridden",group="example.com",resource="crates",webhook="immutable"}`
+	before := countOf(t, request, overridden)
 	// Rights. Bob may not get the crate, so his warnings have no values.
 	for _, step := range []struct{ patch, want string }{
 		{`{spec: {size: M}}`, "spec.size: changed by the right to resize"},
@@ -129,6 +144,29 @@ spec:
 		got := bob.patch(crates, "c", step.patch)
 		if got != "ok" || strings.Join(bob.warnings.texts, "\n") != step.want {
 			t.Errorf("with the right, %s: %s, warnings %q, want %q", step.patch, got, bob.warnings.texts, step.want)
+		}
+	}
+	if got := countOf(t, request, overridden) - before; got != 2 {
+		t.Errorf("%d writes are counted as allowed by a right, want 2", got)
+	}
+	// The API server itself has every right, and none that lifts a rule.
+	found, err := f.of(crates).Get(t.Context(), "c", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := found.DeepCopy()
+	if err := unstructured.SetNestedField(changed.Object, "S", "spec", "size"); err != nil {
+		t.Fatal(err)
+	}
+	for user, allowed := range map[string]bool{"admin": true, "system:apiserver": false} {
+		_, answered := f.post(f.address(guard.ImmutableWebhook), &admissionv1.AdmissionRequest{
+			UID: "1", Operation: admissionv1.Update, Namespace: "default", Name: "c", Kind: metav1.GroupVersionKind(found.GroupVersionKind()),
+			Resource: metav1.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crates"},
+			UserInfo: authenticationv1.UserInfo{Username: user, Groups: []string{"system:masters"}}, DryRun: new(true),
+			OldObject: runtime.RawExtension{Raw: encode(t, found.Object)}, Object: runtime.RawExtension{Raw: encode(t, changed.Object)},
+		})
+		if answered == nil || answered.Allowed != allowed {
+			t.Errorf("the right of %s: %v", user, answered)
 		}
 	}
 }
