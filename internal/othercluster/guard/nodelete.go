@@ -202,12 +202,12 @@ func (n noDelete) NoDelete(ctx context.Context, d keep.Deletion) (*keep.Rule, er
 		if k.resource != d.Resource.GroupResource() {
 			continue
 		}
-		rule, err := k.Rule(ctx, deletion, n.labelsOf)
+		found, err := k.Judge(ctx, deletion, n.labelsOf)
 		if err != nil {
 			return nil, err
 		}
-		if rule != nil {
-			return &keep.Rule{Mark: *rule, Policy: k.Policy}, nil
+		if found.Refused != nil {
+			return &keep.Rule{Mark: *found.Refused, Policy: k.Policy, Unclear: found.Unclear}, nil
 		}
 	}
 	return nil, nil
