@@ -151,9 +151,10 @@ func TestNoDeleteOfDefinition(t *testing.T) {
 	f.create(widgets, `{apiVersion: example.com/v1, kind: Widgets, metadata: {name: large}, spec: {size: L}}`)
 	f.create(widgets, `{apiVersion: example.com/v1, kind: Widgets, metadata: {name: small}, spec: {size: S}}`)
 	f.create(widgets, `{apiVersion: example.com/v1, kind: Widgets, metadata: {name: none}}`)
-	const rule = `the rule "no-delete while oldSelf.spec.size == \"L\"" keeps it; it can be deleted when the condition is not true any more`
-	wantKept(t, "an object", f.remove(widgets, "large"), `widgets.example.com "large" cannot be deleted: `+rule)
-	wantKept(t, "an object without the field", f.remove(widgets, "none"), rule)
+	const rule = `the rule "no-delete while oldSelf.spec.size == \"L\"" keeps it; `
+	wantKept(t, "an object", f.remove(widgets, "large"),
+		`widgets.example.com "large" cannot be deleted: `+rule+`it can be deleted when the condition is not true any more`)
+	wantKept(t, "an object without the field", f.remove(widgets, "none"), rule+"the condition could not be evaluated: no such key: spec")
 	wantKept(t, "the definition", f.remove(definitions, "widgets.example.com"),
 		`it holds 2 objects that must be kept: widgets.example.com/large, widgets.example.com/none`)
 	wantOK(t, "another object", f.remove(widgets, "small"))
