@@ -91,7 +91,9 @@ func (c *compiler) node(at schema.Child, parent *value.Path) *node {
 	}
 	if at.Edge != schema.Root && !c.below {
 		n.marker = c.marker(s)
-		n.zero = c.zero(s)
+		if at.Edge == schema.Property { // the value of a key exists although it is zero
+			n.zero = c.zero(s)
+		}
 	}
 	outer := c.below
 	c.below = outer || n.marker.has(NoModify) || n.marker != Free && n.list == setList
