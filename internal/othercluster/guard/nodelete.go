@@ -36,11 +36,15 @@ type keptResource struct {
 	resource schema.GroupResource
 }
 
-// enforced returns the rules no-delete in a fixed order, without those that only warn: they forbid nothing, as on our server.
+// enforced returns the rules no-delete in a fixed order, without those that only warn: they forbid nothing, as on our server. The rules of
+// policies come before those of definitions, because the first rule is the one that a refusal names.
 func enforced(t *policy.Table) []keptResource {
 	var out []keptResource
 	for _, name := range slices.SortedFunc(maps.Keys(t.Kept), func(a, b schema.GroupResource) int { return strings.Compare(a.String(), b.String()) }) {
-		for _, k := range t.Kept[name] {
+		isAnnotation := func(k policy.Kept) bool { return k.Policy == "" }
+		isPolicy := func(k policy.Kept) bool { return k.Policy != "" }
+		all := slices.Concat(slices.DeleteFunc(slices.Clone(t.Kept[name]), isAnnotation), slices.DeleteFunc(slices.Clone(t.Kept[name]), isPolicy))
+		for _, k := range all {
 			if !k.Warns {
 				out = append(out, keptResource{Kept: k, resource: name})
 			}
