@@ -22,6 +22,7 @@ func runGuard(ctx context.Context, args []string) error {
 	flags.StringVar(&settings.Examples, "examples", "../examples", "directory with widgets.yaml and widget.yaml")
 	flags.Uint64Var(&settings.Seed, "seed", 0, "seed of the random writes; 0 chooses one, which is printed")
 	flags.IntVar(&settings.Writes, "writes", 1000, "number of random writes; with few of them, an exception may explain nothing by chance")
+	flags.IntVar(&settings.Ruled, "ruled", 5000, "number of random writes and deletions with rules of all kinds")
 	record := flags.String("record", "", "write recorded reviews to this directory, which has definition.yaml, instead")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"holdfast.dev/holdfast/bench/side"
@@ -63,8 +64,8 @@ func (o outcome) String() string {
 	return fmt.Sprintf("%d %s", o.code, o.text)
 }
 
-// webhookPrefix is what an API server puts before the message of the guard.
-const webhookPrefix = `admission webhook "immutable.guard.holdfast.dev" denied the request: `
+// webhookPrefix is what an API server puts before the message of a webhook.
+var webhookPrefix = regexp.MustCompile(`admission webhook "[^"]*" denied the request: `)
 
 // command runs a program for a cluster. It leaves out the prefix of the webhook, and warnings: only our server warns about the
 // ownership of fields.
@@ -75,7 +76,7 @@ func (t *trial) command(ctx context.Context, c *cluster, program string, args ..
 	o := outcome{accepted: err == nil}
 	for line := range strings.Lines(string(out)) {
 		if !strings.HasPrefix(line, "Warning: ") {
-			o.text += strings.ReplaceAll(line, webhookPrefix, "")
+			o.text += webhookPrefix.ReplaceAllString(line, "")
 		}
 	}
 	var ended *exec.ExitError

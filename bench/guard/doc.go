@@ -5,6 +5,8 @@
 //   - policy: kube-apiserver with the policies of "holdfast schema compile --to policy"
 //   - cel: kube-apiserver with the rules of "holdfast schema compile --to cel"
 //
+// On the first two it also makes random writes and deletions, as users with different rights, with rules of every kind.
+//
 // The table of exceptions names every difference that is known. Any other difference is an error, and so is an exception that
 // explains nothing. Then the package kills guards, replaces their keys and changes policies, while clients write. Record stores the
 // reviews that kube-apiserver sends to the guard, for the tests of the guard that need no kube-apiserver.

@@ -3,6 +3,7 @@ package guard
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 )
@@ -31,6 +32,15 @@ func exceptions() []*exception {
 			name: "kube-apiserver validates the schema before it asks webhooks", clusters: []string{webhook},
 			explains: func(d difference) bool {
 				return bothRefuse(d) && strings.Contains(d.theirs.text, " is invalid: ") && !isRefusal(d.theirs)
+			},
+		},
+		{
+			name: "the guard answers 400 for built-in kinds, with the same causes", clusters: []string{webhook},
+			explains: func(d difference) bool {
+				return d.ours.code == http.StatusUnprocessableEntity && d.theirs.code == http.StatusBadRequest && len(d.ours.causes) > 0 &&
+					slices.EqualFunc(d.ours.causes, d.theirs.causes, func(ours, theirs cause) bool {
+						return ours.Field == theirs.Field && strings.HasSuffix(ours.Message, theirs.Message)
+					})
 			},
 		},
 		{

@@ -45,7 +45,7 @@ func (t *trial) installGuard(ctx context.Context, c *cluster, url string) error 
 		return err
 	}
 	for _, args := range [][]string{
-		{"create", "clusterrole", "examples-reader", "--verb=get", "--resource=*.example.com"},
+		{"create", "clusterrole", "examples-reader", "--verb=get,list", "--resource=*.example.com,configmaps,pods"},
 		{"create", "clusterrolebinding", "examples-reader", "--clusterrole=examples-reader", "--serviceaccount=holdfast-guard:holdfast-guard"},
 	} {
 		if err := t.must(ctx, c, t.Kubectl, args...); err != nil {

@@ -27,9 +27,10 @@ type Settings struct {
 	Holdfast, Kubectl, Peer string
 	// Examples is a directory with widgets.yaml and widget.yaml.
 	Examples string
-	// Seed is the seed of the random writes, and Writes their number.
-	Seed   uint64
-	Writes int
+	// Seed is the seed of the random writes, Writes the number of those on all clusters, and Ruled the number of writes and deletions on
+	// our server and on the cluster with the guard, with rules of all kinds.
+	Seed          uint64
+	Writes, Ruled int
 	// Out is where the outcomes are printed.
 	Out io.Writer
 }
@@ -78,7 +79,7 @@ func Run(ctx context.Context, dir string, settings Settings) error {
 	// A step may fail for other reasons than the one before, so all of them run.
 	failed := errors.Join(
 		t.compareCommands(ctx, clusters), t.compareWrites(ctx, clusters), t.compareVersions(ctx, clusters), t.compareAnnotations(ctx, clusters),
-		t.unusedExceptions(), t.breakGuards(ctx, guards),
+		t.compareRules(ctx, clusters[0], clusters[1]), t.unusedExceptions(), t.breakGuards(ctx, guards),
 	)
 	if failed != nil {
 		return fmt.Errorf("%w\nseed %d, log of a guard:\n%s", failed, t.Seed, guards.log())

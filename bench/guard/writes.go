@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"strings"
 
 	"holdfast.dev/holdfast/bench/side"
 )
@@ -153,7 +152,7 @@ func outcomeOf(answer []byte, err error) (outcome, error) {
 		if err := json.Unmarshal([]byte(refused.Text), &status); err != nil {
 			return outcome{}, fmt.Errorf("%w: %w", refused, err)
 		}
-		text := strings.ReplaceAll(status.Message, webhookPrefix, "")
+		text := webhookPrefix.ReplaceAllString(status.Message, "")
 		return outcome{code: refused.Code, text: fmt.Sprintf("%s %q", text, status.Details.Causes), causes: status.Details.Causes}, nil
 	case err != nil:
 		return outcome{}, err

@@ -48,6 +48,8 @@ type Request struct {
 	// ContentType is the media type of Body. It is empty for JSON.
 	ContentType string
 	Body        []byte
+	// As is the user whom the client impersonates. It is empty for the user of the client.
+	As string
 }
 
 // StatusError is the error of Do for an answer other than 2xx.
@@ -74,6 +76,9 @@ func (c *Client) Do(ctx context.Context, r Request) ([]byte, error) {
 	}
 	if len(r.Body) > 0 {
 		req.Header.Set("Content-Type", r.ContentType)
+	}
+	if r.As != "" {
+		req.Header.Set("Impersonate-User", r.As)
 	}
 	answer, err := c.HTTP.Do(req)
 	if err != nil {
