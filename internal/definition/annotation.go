@@ -157,6 +157,9 @@ func (in *CustomResourceDefinition) WithValidMarks() *CustomResourceDefinition {
 	}
 	out := *in
 	out.Annotations = maps.Clone(in.Annotations)
+	if out.Annotations == nil { // the definition has just lost its annotation
+		out.Annotations = map[string]string{}
+	}
 	out.Annotations[immutability.Annotation] = immutability.FormatMarks(marks)
 	unknown := unknownMarks(&out)
 	marks = slices.DeleteFunc(marks, func(m immutability.Mark) bool { return contains(unknown, m) })

@@ -154,3 +154,13 @@ spec: {resources: [harbours.example.com, services, pods], rules: [immutable spec
 		t.Errorf("a rule without effect: %s", got)
 	}
 }
+
+// A definition may lose its annotation between the moment when a replica knows that it has one and the moment when it reads the
+// definition. It then has no rules.
+func TestDefinitionWithoutAnnotation(t *testing.T) {
+	t.Parallel()
+	problems, table, err := guard.Problems(yamltest.Object(t, widgetsDefinition).Object)
+	if err != nil || len(problems) > 0 || len(table) > 0 {
+		t.Errorf("problems %q, rules %v, %v", problems, table, err)
+	}
+}
