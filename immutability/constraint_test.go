@@ -1,7 +1,6 @@
 package immutability_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,7 +67,7 @@ func asField(v any) map[string]any {
 // Every set of constraints on a field gives the answers of Kubernetes' own validation of Go types. A set with NoSet, NoUnset and NoModify is
 // Immutable, which tells absent and empty apart, so it is left out where that matters.
 func TestConstraintsAreThoseOfKubernetes(t *testing.T) {
-	ctx, update, path := context.Background(), operation.Operation{Type: operation.Update}, field.NewPath("a")
+	ctx, update, path := t.Context(), operation.Operation{Type: operation.Update}, field.NewPath("a")
 	agree := func(t *testing.T, names []string, was, is any, errs field.ErrorList, shape string) {
 		t.Helper()
 		found := constrained(t, shape, names).Check(asField(was), asField(is))

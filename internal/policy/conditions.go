@@ -50,8 +50,8 @@ func (c Compiler) conditionProblem(ctx context.Context, name runtimeschema.Group
 	if err != nil || !m.In(served.Kind.Version) || !m.IsNoDelete() && !m.IsMetadata() && m.SchemaNode(s) == nil {
 		return "", err
 	}
-	if _, err := while.ForBuiltIn(s, m.While); err != nil {
-		return err.Error(), nil
+	if _, wrong := while.ForBuiltIn(s, m.While); wrong != nil {
+		return wrong.Error(), nil //nolint:nilerr // the error is the answer
 	}
 	return "", nil
 }

@@ -81,13 +81,19 @@ networkPolicy: {enabled: true, webhookFrom: [{ipBlock: {cidr: 10.0.0.0/24}}]}
 		"affinity":              {field("Deployment/holdfast-guard", "spec", "template", "spec", "affinity"), `{nodeAffinity: {}}`},
 		"tolerations":           {field("Deployment/holdfast-guard", "spec", "template", "spec", "tolerations"), `[{operator: Exists}]`},
 		"tolerations of a hook": {field("hook Job", "spec", "template", "spec", "tolerations"), `[{operator: Exists}]`},
-		"metrics": {field("Service/holdfast-guard-metrics", "spec", "ports"),
-			`[{name: metrics, protocol: TCP, port: 8081, targetPort: health}]`},
+		"metrics": {
+			field("Service/holdfast-guard-metrics", "spec", "ports"),
+			`[{name: metrics, protocol: TCP, port: 8081, targetPort: health}]`,
+		},
 		"labels of the monitor": {field("ServiceMonitor/holdfast-guard", "metadata", "labels"), `{release: prometheus}`},
-		"monitor": {field("ServiceMonitor/holdfast-guard", "spec"),
-			`{selector: {matchLabels: {app.kubernetes.io/name: holdfast-guard-metrics}}, endpoints: [{port: metrics, interval: 1m}]}`},
-		"network": {field("NetworkPolicy/holdfast-guard", "spec", "ingress"),
-			`[{ports: [{port: webhook, protocol: TCP}], from: [{ipBlock: {cidr: 10.0.0.0/24}}]}, {ports: [{port: health, protocol: TCP}]}]`},
+		"monitor": {
+			field("ServiceMonitor/holdfast-guard", "spec"),
+			`{selector: {matchLabels: {app.kubernetes.io/name: holdfast-guard-metrics}}, endpoints: [{port: metrics, interval: 1m}]}`,
+		},
+		"network": {
+			field("NetworkPolicy/holdfast-guard", "spec", "ingress"),
+			`[{ports: [{port: webhook, protocol: TCP}], from: [{ipBlock: {cidr: 10.0.0.0/24}}]}, {ports: [{port: health, protocol: TCP}]}]`,
+		},
 	} {
 		want := yamltest.Map(t, "value: "+test.want)["value"]
 		if diff := cmp.Diff(normal(t, want), normal(t, test.got)); diff != "" {

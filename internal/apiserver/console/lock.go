@@ -126,8 +126,11 @@ func ruleOf(marker immutability.Marker) string {
 		constraint immutability.Marker
 		text       string
 	}{
-		{immutability.NoSet, "setting it later"}, {immutability.NoUnset, "removing it"}, {immutability.NoModify, "replacing the value"},
-		{immutability.NoAddItem, "adding keys or items"}, {immutability.NoRemoveItem, "removing keys or items"},
+		{immutability.NoSet, "setting it later"},
+		{immutability.NoUnset, "removing it"},
+		{immutability.NoModify, "replacing the value"},
+		{immutability.NoAddItem, "adding keys or items"},
+		{immutability.NoRemoveItem, "removing keys or items"},
 	} {
 		if marker&each.constraint != 0 {
 			refused = append(refused, each.text)

@@ -49,8 +49,7 @@ func (c fencedClient) OptimisticPut(
 		return c.Interface.OptimisticPut(ctx, key, value, expected, options)
 	}
 	put := clientv3.OpPut(key, string(value), clientv3.WithLease(options.LeaseID))
-	answer, err := c.write(ctx, fence, clientv3.Compare(clientv3.ModRevision(key), "=", expected), put)
-	return kubernetes.PutResponse(answer), err
+	return c.write(ctx, fence, clientv3.Compare(clientv3.ModRevision(key), "=", expected), put)
 }
 
 // OptimisticDelete implements kubernetes.Interface.

@@ -128,9 +128,9 @@ func (f ruledField) get(obj map[string]any) any {
 	if !found {
 		return absent{}
 	}
-	if keys, ok := value.(map[string]any); ok && f.path[0] == "metadata" { // the labels that the test needs for itself
-		keys = map[string]any{}
-		for key, each := range value.(map[string]any) {
+	if all, ok := value.(map[string]any); ok && f.path[0] == "metadata" { // without the labels that the test needs for itself
+		keys := map[string]any{}
+		for key, each := range all {
 			if len(key) == 1 {
 				keys[key] = each
 			}
@@ -436,7 +436,7 @@ func marshal(t testing.TB, obj *unstructured.Unstructured) []byte {
 }
 
 func codeOf(err error) int {
-	if status, ok := err.(apierrors.APIStatus); ok { //nolint:errorlint // the client wraps no error
+	if status, ok := err.(apierrors.APIStatus); ok {
 		return int(status.Status().Code)
 	}
 	return 0

@@ -22,10 +22,11 @@ import (
 )
 
 const (
-	// NoDeleteWebhook is the name of the webhook for the deletion of objects of resources with a rule no-delete, and HoldersWebhook of that
-	// for objects that such a rule begins to keep. A policy with selectors has its own, with a suffix before the first point.
+	// NoDeleteWebhook is the name of the webhook for the deletion of objects of resources with a rule no-delete. A policy with selectors
+	// has its own, with a suffix before the first point.
 	NoDeleteWebhook = "no-delete.guard.holdfast.dev"
-	HoldersWebhook  = "holders.guard.holdfast.dev"
+	// HoldersWebhook is the name of the webhook for objects that a rule no-delete begins to keep. A policy with selectors has its own, too.
+	HoldersWebhook = "holders.guard.holdfast.dev"
 	// keptPrefix begins the names of early webhooks for the rules no-delete of definitions.
 	keptPrefix = "kept-"
 )
