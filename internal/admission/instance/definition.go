@@ -16,11 +16,12 @@ import (
 var definitions = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 
 // protectDefinition refuses to delete the definition of one of the three kinds, because
-// all Instances would be deleted with it, and refuses changes of its spec. The server
-// itself may write the definitions: it updates them when it starts.
+// all Instances would be deleted with it, and refuses changes of its spec, and owners,
+// with which it would be deleted. The server itself may write the definitions: it
+// updates them when it starts. Its garbage collector may not delete them.
 func protectDefinition(a admission.Attributes) error {
 	old, isDefinition := a.GetOldObject().(*definition.CustomResourceDefinition)
-	if !isDefinition || a.GetUserInfo().GetName() == user.APIServerUser {
+	if !isDefinition {
 		return nil
 	}
 	switch old.Name {
@@ -29,8 +30,11 @@ func protectDefinition(a admission.Attributes) error {
 		return nil
 	}
 	if updated, isUpdate := a.GetObject().(*definition.CustomResourceDefinition); isUpdate {
+		if a.GetUserInfo().GetName() == user.APIServerUser {
+			return nil
+		}
 		same, err := sameSpec(old, updated)
-		if err != nil || same {
+		if err != nil || same && len(updated.OwnerReferences) == 0 {
 			return err
 		}
 	}

@@ -67,13 +67,17 @@ func (p plugin) Validate(ctx context.Context, a admission.Attributes, _ admissio
 }
 
 // protectDefinition refuses to delete the kind of policies, because all policies would be deleted with it, and refuses changes of its
-// spec. The server itself may write it: it updates it when it starts.
+// spec, and owners, with which it would be deleted. The server itself may write it: it updates it when it starts. Its garbage collector
+// may not delete it.
 func protectDefinition(a admission.Attributes, old *definition.CustomResourceDefinition) error {
-	if old.Name != policy.Policies().GroupResource().String() || a.GetUserInfo().GetName() == user.APIServerUser {
+	if old.Name != policy.Policies().GroupResource().String() {
 		return nil
 	}
-	if updated, ok := a.GetObject().(*definition.CustomResourceDefinition); ok && definition.SameSpec(&old.Spec, &updated.Spec) {
-		return nil
+	if updated, ok := a.GetObject().(*definition.CustomResourceDefinition); ok {
+		isServer := a.GetUserInfo().GetName() == user.APIServerUser
+		if isServer || definition.SameSpec(&old.Spec, &updated.Spec) && len(updated.OwnerReferences) == 0 {
+			return nil
+		}
 	}
 	return apierrors.NewForbidden(a.GetResource().GroupResource(), old.Name, errors.New("it is built in, and stays as it is"))
 }
@@ -99,11 +103,13 @@ func (p plugin) protectFiles(a admission.Attributes) error {
 
 // nameOf returns the name of the written object. A create has it in the object.
 func nameOf(a admission.Attributes) string {
-	if a.GetName() != "" || a.GetObject() == nil {
+	if a.GetName() != "" {
 		return a.GetName()
 	}
-	if obj, err := meta.Accessor(a.GetObject()); err == nil {
-		return obj.GetName()
+	for _, obj := range []runtime.Object{a.GetObject(), a.GetOldObject()} {
+		if accessor, err := meta.Accessor(obj); obj != nil && err == nil {
+			return accessor.GetName()
+		}
 	}
 	return ""
 }

@@ -66,6 +66,8 @@ func TestFiles(t *testing.T) {
 		t.Errorf("the stored policy of this name: %v", err)
 	}
 	f.wantStatus("filed", "False", "configmaps: immutable rules: the resource has no such field")
+	err := f.of(policies).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=filed"})
+	f.want("a collection with this name", outcome(err), "the policy is in the file shop.yaml of --rules-dir")
 	listed, err := f.of(policies).Get(t.Context(), "filed", metav1.GetOptions{})
 	if err != nil || listed.GetAnnotations()["holdfast.dev/source"] != "file" {
 		t.Errorf("listed %v, %v", listed, err)
