@@ -35,8 +35,6 @@ type Compiled struct {
 	// if the schema has no markers. Holds evaluates the conditions of its rules.
 	Policy     *immutability.Policy
 	conditions *conditions
-	// NoDelete are the rules about the deletion of objects.
-	NoDelete []immutability.Mark
 
 	// Structural is the schema in structural form, for upstream's libraries:
 	// server-side apply, embedded metadata and CEL. A set of objects is atomic in
@@ -118,7 +116,6 @@ func compile(crd *CustomResourceDefinition, v *CustomResourceDefinitionVersion) 
 	if c.Policy, err = immutability.Compile(marked.Schema, marked.Layers...); err != nil {
 		return nil, err
 	}
-	c.NoDelete = crd.noDelete(v.Name)
 	c.compileForWrites = sync.OnceValue(func() error {
 		// The decoded schema is not kept until now: it takes much more memory than its text.
 		s, err := crd.MarkedSchema(v)

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 
 	celgo "github.com/google/cel-go/cel"
@@ -40,8 +41,9 @@ const variable = cel.OldScopedVarName
 
 // Condition is a compiled expression.
 type Condition struct {
-	program celgo.Program
-	schema  common.Schema
+	expression string
+	program    celgo.Program
+	schema     common.Schema
 }
 
 // ForCustom compiles an expression about the objects of one version of a definition. The error says what is wrong, and where.
@@ -68,7 +70,7 @@ func ForCustom(s *structuralschema.Structural, expression string) (*Condition, e
 		return nil, fmt.Errorf("its estimated cost is %.1f times the limit of a CEL rule: bound the lists and texts that it reads with "+
 			"maxItems, maxProperties and maxLength", float64(cost)/validation.StaticEstimatedCostLimit)
 	}
-	return &Condition{program: results[0].Program, schema: &model.Structural{Structural: whole}}, nil
+	return &Condition{expression: expression, program: results[0].Program, schema: &model.Structural{Structural: whole}}, nil
 }
 
 // withMetadata returns a copy of the schema of a resource in which the whole metadata is declared. The rules of a definition see only
@@ -124,7 +126,7 @@ func ForBuiltIn(published *schema.Schema, expression string) (*Condition, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Condition{program: program, schema: &openapi.Schema{Schema: s}}, nil
+	return &Condition{expression: expression, program: program, schema: &openapi.Schema{Schema: s}}, nil
 }
 
 // compile compiles an expression in which only oldSelf is declared.
@@ -162,9 +164,34 @@ func inOneLine(issues *celgo.Issues) error {
 func (c *Condition) Holds(ctx context.Context, stored map[string]any) (bool, error) {
 	result, _, err := c.program.ContextEval(ctx, activation{common.UnstructuredToVal(stored, c.schema)})
 	if err != nil {
-		return true, errors.New(strings.ReplaceAll(err.Error(), "\n", " "))
+		return true, c.withoutValues(err)
 	}
 	return result == types.True, nil
+}
+
+// fixedErrors are errors of CEL that say nothing about the values of an object.
+var fixedErrors = []string{
+	"actual cost limit exceeded", "division by zero", "modulus by zero", "integer overflow", "timestamp overflow", "duration overflow",
+	"optional.none() dereference", "no such overload", "operation interrupted",
+}
+
+// withoutValues returns an error of an evaluation without values of the object: a refusal has it, and its reader may not be allowed to
+// read the object. The name of a missing field stays if the expression has it.
+func (c *Condition) withoutValues(err error) error {
+	text := err.Error()
+	for _, prefix := range []string{"no such key: ", "no such field: "} {
+		name, found := strings.CutPrefix(text, prefix)
+		if found && (strings.Contains(c.expression, "."+name) || strings.Contains(c.expression, strconv.Quote(name)) ||
+			strings.Contains(c.expression, "'"+name+"'")) {
+			return errors.New(text)
+		}
+	}
+	for _, fixed := range fixedErrors {
+		if strings.Contains(text, fixed) {
+			return errors.New(fixed)
+		}
+	}
+	return errors.New("it fails for the values of this object")
 }
 
 // activation has the variable of an expression.

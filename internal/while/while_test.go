@@ -43,12 +43,16 @@ func TestHolds(t *testing.T) {
 				holds  bool
 				err    string
 			}{
-				`oldSelf.status.phase == "Ready"`:                            {`{status: {phase: Ready}}`, true, ""},
-				`oldSelf.status.phase == "Lost"`:                             {`{status: {phase: Ready}}`, false, ""},
-				`oldSelf.status.phase != "Ready"`:                            {`{metadata: {name: x}}`, true, "no such key: status"},
-				`has(oldSelf.status) && oldSelf.status.phase == "Ready"`:     {`{}`, false, ""},
-				`"team" in oldSelf.metadata.labels`:                          {`{metadata: {labels: {team: a}}}`, true, ""},
-				`oldSelf.metadata.labels.exists(l, l.startsWith("x.io/"))`:   {`{metadata: {labels: {x.io/a: b}}}`, true, ""},
+				`oldSelf.status.phase == "Ready"`:                          {`{status: {phase: Ready}}`, true, ""},
+				`oldSelf.status.phase == "Lost"`:                           {`{status: {phase: Ready}}`, false, ""},
+				`oldSelf.status.phase != "Ready"`:                          {`{metadata: {name: x}}`, true, "no such key: status"},
+				`has(oldSelf.status) && oldSelf.status.phase == "Ready"`:   {`{}`, false, ""},
+				`"team" in oldSelf.metadata.labels`:                        {`{metadata: {labels: {team: a}}}`, true, ""},
+				`oldSelf.metadata.labels.exists(l, l.startsWith("x.io/"))`: {`{metadata: {labels: {x.io/a: b}}}`, true, ""},
+				// The error has no value of the object.
+				`{"a": true}[oldSelf.status.phase]`:                          {`{status: {phase: hidden}}`, true, "it fails for the values of this object"},
+				`"x".matches(oldSelf.status.phase + "(")`:                    {`{status: {phase: hidden}}`, true, "it fails for the values of this object"},
+				`1 / (size(oldSelf.status.phase) - 6) == 1`:                  {`{status: {phase: hidden}}`, true, "division by zero"},
 				`oldSelf.metadata.?labels["team"].orValue("none") == "none"`: {`{metadata: {}}`, true, ""},
 			} {
 				condition, err := compile(expression)
