@@ -2,7 +2,9 @@ package policy
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -70,11 +72,13 @@ func (k Kept) Judge(ctx context.Context, d Deletion, labelsOf func(namespace str
 	}
 	var out Verdict
 	for i, m := range k.Marks {
-		if !m.In(d.Version) {
-			continue
-		}
+		// A deletion is the same in every version. A condition can be evaluated only in the versions of its rule.
 		var unclear error
-		if m.While != "" {
+		switch {
+		case m.While == "":
+		case !m.In(d.Version):
+			unclear = fmt.Errorf("it is about version %s", strings.Join(m.Versions, " and "))
+		default:
 			var holds bool
 			if holds, unclear = k.Rules.Holds(ctx, d.Object, m.While); unclear == nil && !holds {
 				continue

@@ -16,6 +16,13 @@ func TestNoDelete(t *testing.T) {
 	f := start(t, apiserver.Config{})
 	f.create(definitions, strings.Replace(widgetsDefinition, "{name: widgets.example.com}",
 		`{name: widgets.example.com, annotations: {holdfast.dev/immutability: 'no-delete while oldSelf.spec.size == "L"'}}`, 1))
+	f.create(definitions, strings.NewReplacer("widgets", "gears", "Widget", "Gear", "{name: widgets.example.com}",
+		`{name: gears.example.com, annotations: {holdfast.dev/immutability: 'v1: no-delete'}}`).Replace(widgetsDefinition))
+	f.create("default/gears.v1.example.com", `{apiVersion: example.com/v1, kind: Gear, metadata: {name: a}}`)
+	for _, version := range []string{"v1", "v2"} {
+		err := f.of("default/gears."+version+".example.com").Delete(t.Context(), "a", metav1.DeleteOptions{})
+		f.want("an object in "+version+" with a rule of v1", outcome(err), `the rule "v1: no-delete" keeps it`)
+	}
 	f.create(widgets, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: small}, spec: {size: S}}`)
 	f.create(widgets, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: large}, spec: {size: L}}`)
 	for _, name := range []string{"a", "b"} {
