@@ -12,8 +12,9 @@ import (
 )
 
 // lostFields returns the fields that a rule of a served version protects and that the storage version does not have, as texts. Without
-// conversion, the server cannot store such a field.
-func lostFields(crd *CustomResourceDefinition) []string {
+// conversion, the server cannot store such a field. The versions that old served or stored count, too: stored objects have their
+// fields. It may be nil.
+func lostFields(crd, old *CustomResourceDefinition) []string {
 	storage := crd.Spec.Version(crd.Spec.StorageVersion())
 	if storage == nil || !crd.Spec.ConvertsNothing() || !crd.Spec.Pruned(storage.Name) {
 		return nil
@@ -22,7 +23,7 @@ func lostFields(crd *CustomResourceDefinition) []string {
 	var lost []string
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
-		if v == storage || !v.Served {
+		if v == storage || !v.Served && !inUse(old, v.Name) {
 			continue
 		}
 		marked, err := crd.marked(v)
@@ -48,6 +49,15 @@ func lostFields(crd *CustomResourceDefinition) []string {
 		}
 	}
 	return lost
+}
+
+// inUse reports whether a definition serves or stores a version.
+func inUse(crd *CustomResourceDefinition, version string) bool {
+	if crd == nil {
+		return false
+	}
+	v := crd.Spec.Version(version)
+	return v != nil && (v.Served || v.Storage)
 }
 
 // keeps reports whether a field stays when an object is pruned.
@@ -106,7 +116,7 @@ func (w Write) validateStorage(crd *CustomResourceDefinition) field.ErrorList {
 	var errs field.ErrorList
 	at := slices.IndexFunc(crd.Spec.Versions, func(v CustomResourceDefinitionVersion) bool { return v.Storage })
 	known := w.lostBefore()
-	for _, lost := range lostFields(crd) {
+	for _, lost := range lostFields(crd, w.Old) {
 		if !slices.Contains(known, lost) {
 			errs = append(errs, field.Forbidden(field.NewPath("spec", "versions").Index(at).Child("storage"),
 				lost+": objects are stored in version "+crd.Spec.StorageVersion()+", so the field would be lost"))
@@ -120,5 +130,5 @@ func (w Write) lostBefore() []string {
 	if w.Old == nil {
 		return nil
 	}
-	return lostFields(w.Old)
+	return lostFields(w.Old, nil)
 }

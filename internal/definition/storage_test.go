@@ -27,6 +27,11 @@ spec:
 	return strings.Replace(text, "name: "+storage+", served: true, storage: false", "name: "+storage+", served: true, storage: true", 1)
 }
 
+// notServed returns a definition that does not serve a version.
+func notServed(version, text string) string {
+	return strings.Replace(text, "name: "+version+", served: true", "name: "+version+", served: false", 1)
+}
+
 // A version that lacks a protected field cannot be the storage version.
 func TestStorageVersionKeepsProtectedFields(t *testing.T) {
 	t.Parallel()
@@ -43,10 +48,19 @@ func TestStorageVersionKeepsProtectedFields(t *testing.T) {
 		want         []string
 		warns        bool
 	}{
-		"new":                         {"", twoVersions("v1", without, with), []string{says}, false},
-		"new, the other one stored":   {"", twoVersions("v2", without, with), nil, false},
-		"new, unknown fields kept":    {"", twoVersions("v1", open, with), nil, false},
-		"another storage version":     {twoVersions("v2", without, with), twoVersions("v1", without, with), []string{says}, false},
+		"new":                       {"", twoVersions("v1", without, with), []string{says}, false},
+		"new, the other one stored": {"", twoVersions("v2", without, with), nil, false},
+		"new, unknown fields kept":  {"", twoVersions("v1", open, with), nil, false},
+		"another storage version":   {twoVersions("v2", without, with), twoVersions("v1", without, with), []string{says}, false},
+		"another storage version, and the former not served": {
+			twoVersions("v2", without, with), notServed("v2", twoVersions("v1", without, with)), []string{says}, false,
+		},
+		"another storage version, and the former not served before": {
+			notServed("v2", twoVersions("v2", without, with)), notServed("v2", twoVersions("v1", without, with)), []string{says}, false,
+		},
+		"a version that is not in use": {
+			notServed("v2", twoVersions("v1", without, with)), notServed("v2", twoVersions("v1", without+", description: x", with)), nil, false,
+		},
 		"field removed":               {twoVersions("v1", with, with), twoVersions("v1", without, with), []string{says}, false},
 		"stored so before":            {twoVersions("v1", without, with), twoVersions("v1", without+", description: x", with), nil, true},
 		"stored so, with other rules": {twoVersions("v1", without, later), twoVersions("v1", without, with), []string{says}, false},

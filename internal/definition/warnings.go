@@ -38,7 +38,7 @@ func (w Write) Warnings(crd *CustomResourceDefinition) []string {
 			found = append(found, fmt.Sprintf("%s: %s: no version has this field any more", annotationPath(), m))
 		}
 	}
-	for _, lost := range lostFields(crd) {
+	for _, lost := range lostFields(crd, nil) {
 		found = append(found, lost+": a write through another version loses it")
 	}
 	var known []string
