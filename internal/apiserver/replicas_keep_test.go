@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -65,9 +66,15 @@ func TestReplicasCloseKind(t *testing.T) {
 	one, two := startReplicas(t)
 	deleter, creator := one.Cluster(t).Dynamic, two.Cluster(t).Dynamic
 	defineThings(t, nil, deleter, creator)
+	// The server asks before it closes the kind, and again when it is closed.
 	asked, decide := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	one.Keep().SetRules(noDelete{resource: "things", guards: func() { once.Do(func() { close(asked); <-decide }) }})
+	var times atomic.Int64
+	one.Keep().SetRules(noDelete{resource: "things", guards: func() {
+		if times.Add(1) == 2 {
+			close(asked)
+			<-decide
+		}
+	}})
 	deleted := make(chan error, 1)
 	go func() {
 		deleted <- deleter.Resource(crdResource).Delete(t.Context(), thingName, metav1.DeleteOptions{})

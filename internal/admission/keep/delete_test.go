@@ -1,6 +1,7 @@
 package keep_test
 
 import (
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -140,6 +141,12 @@ func TestReplicaSetOfDeployment(t *testing.T) {
 		err := c.AppsV1().ReplicaSets(c.Namespace).Delete(t.Context(), name, metav1.DeleteOptions{})
 		if test.kept {
 			wantRefusal(t, err)
+			// A user without the verb cannot give it an owner on which the annotation has no effect.
+			err := bindTo(t, c, "edit").patch(t, appsv1.SchemeGroupVersion.WithResource("replicasets"), name,
+				`{ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: "1", controller: true}]}`)
+			if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "a user that may unlock it can change it") {
+				t.Errorf("an owner of a kept ReplicaSet: %v", err)
+			}
 		} else if err != nil && !apierrors.IsNotFound(err) { // the garbage collector may be first
 			t.Errorf("%s: %v", name, err)
 		}

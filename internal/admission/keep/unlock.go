@@ -35,7 +35,8 @@ func (p *Plugin) validateWrite(ctx context.Context, a admission.Attributes) erro
 	if a.GetOperation() == admission.Update {
 		oldValue, wasSet = Value(a.GetOldObject())
 	}
-	if set == wasSet && value == oldValue {
+	same := set == wasSet && value == oldValue
+	if same && (a.GetOperation() != admission.Update || InForce(resource, a.GetOldObject()) == InForce(resource, a.GetObject())) {
 		return nil
 	}
 	if set {
@@ -47,6 +48,13 @@ func (p *Plugin) validateWrite(ctx context.Context, a admission.Attributes) erro
 		return nil
 	}
 	protection.Refuse(ctx, protection.KeptObject)
+	if same { // it becomes the ReplicaSet of a Deployment, on which the annotation has no effect
+		return badRequest(a, metav1.StatusCause{
+			Type: refusal.CauseTypeFieldImmutable, Field: "metadata.ownerReferences",
+			Message: fmt.Sprintf("field is immutable: the annotation %s would have no effect on a ReplicaSet of a Deployment "+
+				"(a user that may %s it can change it)", Annotation, Verb),
+		})
+	}
 	return refuseChange(a, oldValue)
 }
 
@@ -66,14 +74,17 @@ func writesMetadata(a admission.Attributes) bool {
 
 // refuseChange returns the answer to a change of the annotation without the verb.
 func refuseChange(a admission.Attributes, oldValue string) error {
-	change := "removed"
+	change := fmt.Sprintf("removed %q", oldValue)
 	if value, set := Value(a.GetObject()); set {
-		change = fmt.Sprintf("changed to %q from", value)
+		change = fmt.Sprintf("changed from %q to %q", oldValue, value)
 	}
-	cause := metav1.StatusCause{
+	return badRequest(a, metav1.StatusCause{
 		Type: refusal.CauseTypeFieldImmutable, Field: path.String(),
-		Message: fmt.Sprintf("field is immutable: %s %q (a user that may %s it can change it)", change, oldValue, Verb),
-	}
+		Message: fmt.Sprintf("field is immutable: %s (a user that may %s it can change it)", change, Verb),
+	})
+}
+
+func badRequest(a admission.Attributes, cause metav1.StatusCause) error {
 	details := &metav1.StatusDetails{
 		Group: a.GetKind().Group, Kind: a.GetKind().Kind, Name: a.GetName(), Causes: []metav1.StatusCause{cause},
 	}

@@ -179,6 +179,12 @@ func (r *Registry) terminate(
 		m.conditions.UID, m.conditions.ResourceVersion = options.Preconditions.UID, options.Preconditions.ResourceVersion
 	}
 	m.dryRun = dryrun.IsDryRun(options.DryRun)
+	resource := schema.GroupVersionResource{Group: crd.Spec.Group, Version: storageVersion(crd), Resource: crd.Spec.Names.Plural}
+	// Most refusals need no closing. It would change the definition, and a garbage collector that may not delete it would try again
+	// after each change.
+	if err := r.keep.CheckContent(ctx, crd, resource); err != nil {
+		return nil, err
+	}
 	if !m.dryRun {
 		if m.closing, err = r.close(ctx, crd.Name, &m.conditions); err != nil {
 			return nil, err
@@ -194,10 +200,9 @@ func (r *Registry) terminate(
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, m.closing.expires)
 		defer cancel()
-	}
-	resource := schema.GroupVersionResource{Group: crd.Spec.Group, Version: storageVersion(crd), Resource: crd.Spec.Names.Plural}
-	if err := r.keep.CheckContent(ctx, crd, resource); err != nil {
-		return nil, err
+		if err := r.keep.CheckContent(ctx, crd, resource); err != nil {
+			return nil, err
+		}
 	}
 	return r.mark(ctx, crd.Name, validate, m)
 }
