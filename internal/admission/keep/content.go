@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
 )
 
 // kindsAtOnce is how many kinds of one namespace are read in parallel.
@@ -45,6 +46,24 @@ func (p *Plugin) checkNamespace(ctx context.Context, obj runtime.Object) error {
 	if err != nil || namespace.GetDeletionTimestamp() != nil {
 		return err
 	}
+	return p.checkObjectsIn(ctx, namespace, InForce(namespaces, obj))
+}
+
+// checkFinalize returns a refusal if a write removes the last finalizer of a terminating namespace with kept objects. They would be left
+// without a namespace.
+func (p *Plugin) checkFinalize(ctx context.Context, a admission.Attributes) error {
+	namespace, ok := a.GetObject().(*corev1.Namespace)
+	if !ok || a.GetSubresource() != "finalize" || len(namespace.Spec.Finalizers) > 0 {
+		return nil
+	}
+	if old, ok := a.GetOldObject().(*corev1.Namespace); !ok || old.DeletionTimestamp == nil {
+		return nil
+	}
+	return p.checkObjectsIn(ctx, namespace, "")
+}
+
+// checkObjectsIn returns a refusal if the objects in a namespace with this value of the annotation keep it.
+func (p *Plugin) checkObjectsIn(ctx context.Context, namespace metav1.Object, value string) error {
 	source := p.objects.Load()
 	if source == nil {
 		return unknown(namespaces, namespace.GetName(), fmt.Errorf("the server starts"))
@@ -55,7 +74,7 @@ func (p *Plugin) checkNamespace(ctx context.Context, obj runtime.Object) error {
 	group.SetLimit(kindsAtOnce)
 	for i, resource := range resources {
 		group.Go(func() (err error) {
-			found[i], err = p.find(ctx, Query{Resource: resource, Namespace: namespace.GetName()}, InForce(namespaces, obj))
+			found[i], err = p.find(ctx, Query{Resource: resource, Namespace: namespace.GetName()}, value)
 			return err
 		})
 	}
@@ -66,7 +85,7 @@ func (p *Plugin) checkNamespace(ctx context.Context, obj runtime.Object) error {
 	for _, some := range found {
 		all.merge(some)
 	}
-	return all.refuse(targetOf(namespaces, namespace), InForce(namespaces, obj))
+	return all.refuse(targetOf(namespaces, namespace), value)
 }
 
 // CheckDefinition returns a refusal if a definition is kept by itself. CheckContent judges its objects.

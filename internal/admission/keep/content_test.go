@@ -102,6 +102,13 @@ func TestTerminatingNamespace(t *testing.T) {
 		}
 		return nil
 	})
+	namespace, err := c.CoreV1().Namespaces().Get(t.Context(), c.Namespace, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace.Spec.Finalizers = nil
+	_, err = c.CoreV1().Namespaces().Finalize(t.Context(), namespace, metav1.UpdateOptions{})
+	wantRefusal(t, err, "it holds 1 object that must be kept: configmaps/late")
 	if err := c.patch(t, configMaps, "late", `{annotations: {holdfast.dev/keep: null}}`); err != nil {
 		t.Fatal(err)
 	}

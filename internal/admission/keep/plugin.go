@@ -53,13 +53,18 @@ func (p *Plugin) currentRules() Rules {
 
 // Validate implements admission.ValidationInterface.
 func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if a.GetOperation() != admission.Delete {
-		return p.validateWrite(ctx, a)
-	}
-	if a.GetSubresource() != "" || a.GetOldObject() == nil {
+	var err error
+	switch {
+	case a.GetOperation() != admission.Delete:
+		if err := p.validateWrite(ctx, a); err != nil {
+			return err
+		}
+		err = p.checkFinalize(ctx, a)
+	case a.GetSubresource() != "" || a.GetOldObject() == nil:
 		return nil
+	default:
+		err = p.checkDeletion(ctx, a)
 	}
-	err := p.checkDeletion(ctx, a)
 	if IsRefusal(err) {
 		if !a.IsDryRun() {
 			protection.Refuse(ctx, protection.KeptObject)
