@@ -110,6 +110,9 @@ func (m *Mark) parseCondition(text string) error {
 	switch {
 	case word == "":
 		return nil
+	case word != "while" && m.IsNoDelete():
+		return fmt.Errorf("after %s at %q: want unless VERB, while EXPRESSION, or the end of the line; the rule has no path",
+			noDelete, value.CutBytes(word, maxWord))
 	case word != "while":
 		return fmt.Errorf("after the path at %q: want unless VERB, while EXPRESSION, or the end of the line", value.CutBytes(word, maxWord))
 	}

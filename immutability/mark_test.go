@@ -64,6 +64,7 @@ func TestMarksThatCannotBeWritten(t *testing.T) {
 
 func TestParseMarksErrors(t *testing.T) {
 	tests := map[string]string{
+		"no-delete spec":          `line 1: after no-delete at "spec": want unless VERB, while EXPRESSION, or the end of the line; the rule has no path`,
 		"imutable spec":           `line 1: "imutable": must be immutable, set-once, no-set, no-unset, no-modify, immutable-keys, addition-only, deletion-only, no-delete or update=`,
 		"\nimmutable":             `line 2: the path is empty`,
 		"immutable spec.ports[0]": `line 1: at "[0]": want [*] or a quoted name`,
