@@ -2,7 +2,10 @@ package apiserver_test
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
@@ -130,4 +133,74 @@ func TestReplicasServeDefinitions(t *testing.T) {
 	if err != nil || len(list.Items) > 0 {
 		t.Errorf("a new definition has %v, %v", list, err)
 	}
+}
+
+// An object is stored only if the definition accepts it that is in force at that moment, although the server that judges the write
+// learns of a change of the definition a moment later.
+func TestReplicasJudgeByCurrentDefinition(t *testing.T) {
+	t.Parallel()
+	one, two := startReplicas(t)
+	definer, writer := one.Cluster(t).Dynamic, two.Cluster(t).Dynamic
+	defineThings(t, nil, definer, writer)
+	things := writer.Resource(thingResource).Namespace("default")
+	created, err := things.Create(t.Context(), yamltest.Object(t, thing), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type state struct {
+		revision int
+		value    string
+	}
+	revisionOf := func(obj *unstructured.Unstructured) int {
+		revision, err := strconv.Atoi(obj.GetResourceVersion())
+		if err != nil {
+			t.Error(err)
+		}
+		return revision
+	}
+	values := []string{"x", "y"}
+	ctx, cancel := context.WithCancel(t.Context())
+	var allowed, stored []state
+	var running sync.WaitGroup
+	running.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			value := values[i%2]
+			patch := fmt.Appendf(nil, `[{"op": "add", "value": %q, "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/a/pattern"}]`, value)
+			crd, err := definer.Resource(crdResource).Patch(ctx, thingName, types.JSONPatchType, patch, metav1.PatchOptions{})
+			if err == nil {
+				allowed = append(allowed, state{revisionOf(crd), value})
+			} else if ctx.Err() == nil {
+				t.Error(err)
+			}
+		}
+	})
+	refused := 0
+	for i := range 300 {
+		value := values[i%2]
+		// Each value is new: the server accepts a stored value that is no longer valid if a write does not change it.
+		patch := fmt.Appendf(nil, `{"spec": {"a": "%s%d"}}`, value, i)
+		obj, err := things.Patch(ctx, created.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
+		switch {
+		case err == nil:
+			stored = append(stored, state{revisionOf(obj), value})
+		case apierrors.IsInvalid(err):
+			refused++
+		default:
+			t.Error(err)
+		}
+	}
+	cancel()
+	running.Wait()
+	for _, object := range stored {
+		inForce := ""
+		for _, definition := range allowed {
+			if definition.revision < object.revision {
+				inForce = definition.value
+			}
+		}
+		if inForce != "" && inForce != object.value {
+			t.Errorf("the definition allows %s, and revision %d stores %s", inForce, object.revision, object.value)
+		}
+	}
+	t.Logf("%d states of the definition, %d writes stored, %d refused", len(allowed), len(stored), refused)
 }

@@ -10,14 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
+	"holdfast.dev/holdfast/internal/apiserver/custom/served"
 	"holdfast.dev/holdfast/internal/apiserver/custom/write"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
-	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/definition"
 )
 
-// closings remembers when this server has first seen the condition Closed of definitions, by name. It compares no clocks of different
+// closings remembers when this server has first seen that a definition closes its kind, by name. It compares no clocks of different
 // servers: a kind stays closed here for definitions.ClosedFor from that moment on.
 type closings struct {
 	mu   sync.Mutex
@@ -74,46 +74,68 @@ func (s *Server) IsClosed(crd *definition.CustomResourceDefinition) bool {
 	return s.controller.closings.remaining(crd) > 0
 }
 
-// fenced returns a context in which the stores write objects only if the stored definition is the given one.
-func fenced(ctx context.Context, crd *definition.CustomResourceDefinition) (context.Context, error) {
-	revision, err := strconv.ParseInt(crd.ResourceVersion, 10, 64)
-	return etcd.WithFence(ctx, etcd.Fence{Key: storage.KeyOf(definitions.Resource, crd.Name), Revision: revision}), err
-}
+// closedWait is how long a write waits while its kind is closed for writes. A server closes a kind for the last part of a decision
+// only, so nearly all writes wait for milliseconds.
+const closedWait = 10 * time.Second
 
-// creation returns a context in which the store creates an object of a definition only if the stored definition is the one that this
-// server has observed. Otherwise another server could have closed the kind. The error says why the kind is closed: the context is for
-// a write that may turn out to be an update.
-func (s *Server) creation(ctx context.Context, name string) (context.Context, error) {
-	s.controller.mu.Lock()
-	observed := s.controller.observed[name]
-	s.controller.mu.Unlock()
-	if observed == nil {
-		return ctx, definitions.Unavailable(name, "this server does not serve it yet")
-	}
-	ctx, err := fenced(ctx, observed)
+// beginWrite implements write.Definition for a resource.
+func (s *Server) beginWrite(ctx context.Context, r *served.Resource) (_ context.Context, closed, err error) {
+	observed, err := s.awaitOpen(ctx, r.CRD.Name)
 	if err != nil {
-		return ctx, err
+		return nil, nil, err
 	}
-	if observed.DeletionTimestamp != nil {
-		return ctx, write.Terminating(kind.ResourceOf(observed))
+	ctx = r.Fence(ctx)
+	switch {
+	case observed == nil:
+		return ctx, definitions.Unavailable(r.CRD.Name, "this server does not serve it yet"), nil
+	case observed.DeletionTimestamp != nil:
+		return ctx, write.Terminating(kind.ResourceOf(observed)), nil
+	case s.IsClosed(observed):
+		return ctx, definitions.Unavailable(r.CRD.Name, "a request is about to delete it"), nil
 	}
-	if s.IsClosed(observed) {
-		return ctx, definitions.Unavailable(name, "a request is about to delete it")
-	}
-	return ctx, nil
+	return ctx, nil, nil
 }
 
-// awaitChange waits until this server has observed the definition that made a fence fail. It reports whether the error is that of a
-// fence.
-func (s *Server) awaitChange(ctx context.Context, name string, err error) bool {
+// awaitOpen waits until a kind is not closed for writes. It returns the definition that this server has observed, nil if there is none.
+func (s *Server) awaitOpen(ctx context.Context, name string) (*definition.CustomResourceDefinition, error) {
+	c := s.controller
+	var expired <-chan time.Time
+	for {
+		c.mu.Lock()
+		observed, changed := c.observed[name], c.changed.Next()
+		c.mu.Unlock()
+		if observed == nil || !definitions.IsClosedForWrites(observed) {
+			return observed, nil
+		}
+		remaining := c.closings.remaining(observed)
+		if remaining == 0 {
+			return observed, nil
+		}
+		if expired == nil {
+			expired = time.After(min(closedWait, remaining))
+		}
+		select {
+		case <-changed:
+		case <-expired:
+			return nil, definitions.Unavailable(name, "a request is about to change it")
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// awaitChange implements write.Definition for a resource.
+func (s *Server) awaitChange(ctx context.Context, r *served.Resource, err error) (changed, replaced bool) {
 	var fence *etcd.FenceError
 	if !errors.As(err, &fence) {
-		return false
+		return false, false
 	}
 	// With a time of deletion, settle does not wait for a definition that is gone.
-	changed := &definition.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{
-		Name: name, ResourceVersion: strconv.FormatInt(fence.Current, 10), DeletionTimestamp: new(metav1.Now()),
+	written := &definition.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{
+		Name: r.CRD.Name, ResourceVersion: strconv.FormatInt(fence.Current, 10), DeletionTimestamp: new(metav1.Now()),
 	}}
-	s.controller.settle(ctx, changed)
-	return true
+	s.controller.settle(ctx, written)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return true, s.resources[r.GroupResource()] != r
 }

@@ -85,7 +85,7 @@ func (c *controller) computeStatus(crd *definition.CustomResourceDefinition) {
 	}
 	c.structural.set(crd, now)
 	if c.closings.remaining(crd) == 0 {
-		definition.RemoveCondition(crd, definitions.Closed) // the server that closed the kind has ended
+		definitions.Reopen(crd) // the server that closed the kind has ended
 	}
 	if condition, ok := definition.APIApproval(crd); ok {
 		definition.SetCondition(crd, condition, now)

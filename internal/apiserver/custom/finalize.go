@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,7 @@ import (
 	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
+	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/reconcile"
@@ -33,11 +35,11 @@ func (c *controller) finalize(ctx context.Context, observed *definition.CustomRe
 		return nil
 	}
 	// The name may belong to another definition by now, with objects of its own: another server can have deleted this one.
-	fencedCtx, err := fenced(ctx, observed)
+	revision, err := strconv.ParseInt(observed.ResourceVersion, 10, 64)
 	if err != nil {
 		return err
 	}
-	left, kept, err := c.deleteObjects(fencedCtx, observed)
+	left, kept, err := c.deleteObjects(definitions.Fence(ctx, observed.Name, revision), observed)
 	var changed *etcd.FenceError
 	if errors.As(err, &changed) {
 		return reconcile.ErrNotYet

@@ -22,7 +22,7 @@ func (s *Server) replace(crd *definition.CustomResourceDefinition) {
 		// A resource without requests so far is not open, so the server replaces it at no cost. The
 		// memory of the old state of the definition is then free.
 		if !s.renew(name, crd, func(r *served.Resource) bool { return r == old && !r.WasUsed() }) {
-			old.Terminating.Store(crd.DeletionTimestamp != nil)
+			old.Observe(crd)
 		}
 		return
 	}

@@ -118,7 +118,7 @@ func New(config Config) (*Server, error) {
 		ImmutabilityStatus: config.ImmutabilityStatus, MinWatch: config.MinWatch, MaxBody: config.MaxBody,
 		Format: format, Answers: answer.NewShared(format, scheme), Trees: kept.New(), Scheme: scheme, Codecs: s.codecs,
 	}
-	s.resource.BeginCreation, s.resource.AwaitChange = s.creation, s.awaitChange
+	s.resource.BeginWrite, s.resource.AwaitChange, s.resource.Anew = s.beginWrite, s.awaitChange, s.ServeHTTP
 	s.discovery = newDiscoveryHandler(config.Groups, config.Aggregated, s.codecs, s.notFound)
 	s.openapi = &documents.Documents{}
 	s.controller = newController(s)

@@ -39,7 +39,7 @@ func (s *Server) renew(name schema.GroupResource, crd *definition.CustomResource
 	}
 	next := served.New(&s.resource, crd)
 	if crd == old.CRD {
-		next.Terminating.Store(old.Terminating.Load())
+		next.Replace(old)
 	}
 	s.resources[name] = next
 	old.Retire()

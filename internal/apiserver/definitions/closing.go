@@ -12,17 +12,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	apistorage "k8s.io/apiserver/pkg/storage"
 
+	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/definition"
 )
 
-// Closed is the condition of a definition that closes its kind for creation, while a server reads the objects that may keep the
-// definition from being deleted. Each closing has another message.
-const Closed apiextensionsv1.CustomResourceDefinitionConditionType = "ClosedForCreation"
+const (
+	// Closed is the condition of a definition that closes its kind for creation, while a server reads the objects that may keep the
+	// definition from being deleted. Each closing has another message.
+	Closed apiextensionsv1.CustomResourceDefinitionConditionType = "ClosedForCreation"
+	// ClosedForWrites is the condition of a definition that closes its kind for all writes, while a server reads the last objects that
+	// may lose data by a change of the definition. Each closing has another message.
+	ClosedForWrites apiextensionsv1.CustomResourceDefinitionConditionType = "ClosedForWrites"
+)
 
 const (
-	// ClosedFor is how long a server creates no objects after it has seen the condition, or a new message of it. The server that wrote
-	// the condition removes it, unless it ends before.
+	// ClosedFor is how long a kind is closed on a server after it has seen one of the conditions, or a new message of it. The server that
+	// wrote the condition removes it, unless it ends before.
 	ClosedFor = 30 * time.Second
 	// decideWithin is how long the server that closed a kind may take to decide. It is shorter than ClosedFor, because another server
 	// may have seen the condition at once, and because etcd may store a write some seconds after its client has given up.
@@ -31,12 +37,38 @@ const (
 	reopenWithin = 5 * time.Second
 )
 
+// closings are the conditions that close a kind, with their reasons and the beginning of their messages.
+var closings = map[apiextensionsv1.CustomResourceDefinitionConditionType]struct{ reason, message string }{
+	Closed:          {"DeletionRequested", "no object can be created while the server checks whether the definition can be deleted"},
+	ClosedForWrites: {"ChangeRequested", "no object can be written while the server checks whether the definition can change"},
+}
+
 // ClosedBy returns what identifies the closing of a definition, "" if its kind is open.
 func ClosedBy(crd *definition.CustomResourceDefinition) string {
-	if c := definition.FindCondition(crd, Closed); c != nil && c.Status == apiextensionsv1.ConditionTrue {
-		return c.Message
+	for condition := range closings {
+		if c := definition.FindCondition(crd, condition); c != nil && c.Status == apiextensionsv1.ConditionTrue {
+			return c.Message
+		}
 	}
 	return ""
+}
+
+// IsClosedForWrites reports whether a definition has the condition ClosedForWrites.
+func IsClosedForWrites(crd *definition.CustomResourceDefinition) bool {
+	c := definition.FindCondition(crd, ClosedForWrites)
+	return c != nil && c.Status == apiextensionsv1.ConditionTrue
+}
+
+// Reopen removes the conditions that close a kind.
+func Reopen(crd *definition.CustomResourceDefinition) {
+	for condition := range closings {
+		definition.RemoveCondition(crd, condition)
+	}
+}
+
+// Fence returns a context in which the stores write objects only if the stored definition has the given revision.
+func Fence(ctx context.Context, name string, revision int64) context.Context {
+	return etcd.WithFence(ctx, etcd.Fence{Key: storage.KeyOf(Resource, name), Revision: revision})
 }
 
 // closing is one closing of a kind.
@@ -47,21 +79,20 @@ type closing struct {
 	version string
 }
 
-// close closes the kind of a definition for creation.
-func (r *Registry) close(ctx context.Context, name string, conditions *apistorage.Preconditions) (*closing, error) {
-	c := &closing{
-		by:      fmt.Sprintf("no object can be created while the server checks whether the definition can be deleted (%s)", uuid.NewString()),
-		expires: time.Now().Add(decideWithin),
-	}
-	written, err := r.change(ctx, name, conditions, func(crd *definition.CustomResourceDefinition) error {
+// close closes the kind of a definition with one of the two conditions.
+func (r *Registry) close(
+	ctx context.Context, name string, preconditions *apistorage.Preconditions, condition apiextensionsv1.CustomResourceDefinitionConditionType,
+) (*closing, error) {
+	c := &closing{by: fmt.Sprintf("%s (%s)", closings[condition].message, uuid.NewString()), expires: time.Now().Add(decideWithin)}
+	written, err := r.change(ctx, name, preconditions, func(crd *definition.CustomResourceDefinition) error {
 		if crd.DeletionTimestamp != nil {
 			return nil
 		}
 		if ClosedBy(crd) != "" && r.content.IsClosed(crd) {
-			return Unavailable(name, "another request is about to delete it")
+			return Unavailable(name, "another request is about to change or delete it")
 		}
 		definition.SetCondition(crd, apiextensionsv1.CustomResourceDefinitionCondition{
-			Type: Closed, Status: apiextensionsv1.ConditionTrue, Reason: "DeletionRequested", Message: c.by,
+			Type: condition, Status: apiextensionsv1.ConditionTrue, Reason: closings[condition].reason, Message: c.by,
 		}, metav1.Now())
 		return nil
 	})
@@ -78,7 +109,7 @@ func (r *Registry) open(ctx context.Context, name string, c *closing) {
 	defer cancel()
 	written, err := r.change(ctx, name, nil, func(crd *definition.CustomResourceDefinition) error {
 		if ClosedBy(crd) == c.by {
-			definition.RemoveCondition(crd, Closed)
+			Reopen(crd)
 		}
 		return nil
 	})
@@ -87,7 +118,7 @@ func (r *Registry) open(ctx context.Context, name string, c *closing) {
 	}
 }
 
-// end checks that a closing still holds, and removes its condition from the definition, which is then terminating.
+// end checks that a closing still holds, and removes its condition from the definition.
 func (c *closing) end(crd *definition.CustomResourceDefinition) error {
 	if c == nil {
 		return nil
@@ -95,7 +126,7 @@ func (c *closing) end(crd *definition.CustomResourceDefinition) error {
 	if ClosedBy(crd) != c.by && crd.DeletionTimestamp == nil || time.Now().After(c.expires) {
 		return Unavailable(crd.Name, "its objects could not be read in time")
 	}
-	definition.RemoveCondition(crd, Closed)
+	Reopen(crd)
 	return nil
 }
 

@@ -50,7 +50,7 @@ type Registry struct {
 type Content interface {
 	// Settle waits until this server serves custom resources by a definition that was just written.
 	Settle(ctx context.Context, written *definition.CustomResourceDefinition)
-	// IsClosed reports whether the condition Closed of a definition is in force.
+	// IsClosed reports whether a condition of a definition that closes its kind is in force.
 	IsClosed(crd *definition.CustomResourceDefinition) bool
 }
 
@@ -186,7 +186,7 @@ func (r *Registry) terminate(
 		return nil, err
 	}
 	if !m.dryRun {
-		if m.closing, err = r.close(ctx, crd.Name, &m.conditions); err != nil {
+		if m.closing, err = r.close(ctx, crd.Name, &m.conditions, Closed); err != nil {
 			return nil, err
 		}
 		defer func() {

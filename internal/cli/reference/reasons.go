@@ -11,6 +11,7 @@ var conditionReasons = map[string]string{
 	"ContentHasNoFinalizers":  "A condition of a namespace: no object in it waits for a finalizer.",
 	"ContentRemoved":          "A condition of a namespace: no object is left in it.",
 	"DeletionByPodGC":         "The condition `DisruptionTarget` of a pod whose node does not exist.",
+	"ChangeRequested":         "The condition `ClosedForWrites` of a CustomResourceDefinition: a server reads its last objects, to decide whether the definition can change.",
 	"DeletionRequested":       "The condition `ClosedForCreation` of a CustomResourceDefinition: a server reads its objects, to decide whether it can be deleted.",
 	"EvictionByEvictionAPI":   "The condition `DisruptionTarget` of a pod that was evicted.",
 	"InstanceDeletionPending": "The condition `Terminating` of a CustomResourceDefinition: its objects are being deleted.",

@@ -2,6 +2,7 @@ package served
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -36,9 +37,11 @@ type Config struct {
 	// MaxBody bounds the body of a request. Zero means no limit.
 	MaxBody int64
 
-	// BeginCreation and AwaitChange are those of write.Creation, for the name of a definition.
-	BeginCreation func(ctx context.Context, definition string) (context.Context, error)
-	AwaitChange   func(ctx context.Context, definition string, err error) bool
+	// BeginWrite and AwaitChange are the methods of write.Definition, for one resource.
+	BeginWrite  func(ctx context.Context, r *Resource) (_ context.Context, closed, err error)
+	AwaitChange func(ctx context.Context, r *Resource, err error) (changed, replaced bool)
+	// Anew answers a request by the resource that has replaced another one.
+	Anew http.HandlerFunc
 
 	// Format decodes and encodes all custom resources, Answers encodes answers, and Trees keeps decoded objects.
 	Format  text.Format

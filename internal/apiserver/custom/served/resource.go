@@ -2,6 +2,7 @@ package served
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
+	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/definition"
 )
 
@@ -26,6 +28,8 @@ type Resource struct {
 	*kind.Kind
 	// Terminating is set while the definition and its objects are being deleted.
 	Terminating atomic.Bool
+	// revision is that of the last state of the definition that this resource serves.
+	revision atomic.Int64
 
 	holders sync.WaitGroup
 	// inUse is the number of holders, and usedAt the time of the last release, in nanoseconds
@@ -42,7 +46,7 @@ type Resource struct {
 func New(config *Config, crd *definition.CustomResourceDefinition) *Resource {
 	r := &Resource{Kind: kind.New(crd, &config.Kinds), versions: make(map[string]*Version, len(crd.Spec.Versions))}
 	r.watches, r.stopWatches = context.WithCancel(context.Background())
-	r.Terminating.Store(crd.DeletionTimestamp != nil)
+	r.Observe(crd)
 	for name, v := range r.Versions {
 		r.versions[name] = &Version{Version: v, resource: r, config: config}
 	}
@@ -53,6 +57,25 @@ func New(config *Config, crd *definition.CustomResourceDefinition) *Resource {
 func (r *Resource) Serves(crd *definition.CustomResourceDefinition) bool {
 	return r.CRD.UID == crd.UID && definition.SameSpec(&r.CRD.Spec, &crd.Spec) && SameMarks(r.CRD, crd) &&
 		apiequality.Semantic.DeepEqual(r.CRD.Status.AcceptedNames, crd.Status.AcceptedNames)
+}
+
+// Observe takes note of a state of the definition that this resource serves.
+func (r *Resource) Observe(crd *definition.CustomResourceDefinition) {
+	r.Terminating.Store(crd.DeletionTimestamp != nil)
+	if revision, err := strconv.ParseInt(crd.ResourceVersion, 10, 64); err == nil {
+		r.revision.Store(revision)
+	}
+}
+
+// Replace takes over what old, a closed resource of the same definition, has observed.
+func (r *Resource) Replace(old *Resource) {
+	r.Terminating.Store(old.Terminating.Load())
+	r.revision.Store(old.revision.Load())
+}
+
+// Fence returns a context in which the stores write objects only if the stored definition is the one that this resource serves.
+func (r *Resource) Fence(ctx context.Context) context.Context {
+	return definitions.Fence(ctx, r.CRD.Name, r.revision.Load())
 }
 
 // SameMarks reports whether two states of a definition have the same annotation with markers.

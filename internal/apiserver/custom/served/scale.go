@@ -1,6 +1,7 @@
 package served
 
 import (
+	"context"
 	"maps"
 	"strings"
 
@@ -11,10 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
+	"holdfast.dev/holdfast/internal/apiserver/custom/write"
 	"holdfast.dev/holdfast/internal/apiserver/subresource"
 )
 
@@ -26,6 +29,24 @@ func newScale(v *kind.Version, store *genericregistry.Store) *subresource.Scale 
 		Store: store, Version: v.GroupVersion(), Paths: replicaPaths(v.Kind),
 		View: paths.view, SetReplicas: paths.setReplicas,
 	})
+}
+
+// currentScale writes a scale by the definition that its version serves, see write.WhileCurrent.
+type currentScale struct {
+	*subresource.Scale
+	version *Version
+}
+
+// Update implements rest.Updater.
+func (s currentScale) Update(
+	ctx context.Context, name string, info rest.UpdatedObjectInfo,
+	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, forceCreate bool, options *metav1.UpdateOptions,
+) (result runtime.Object, created bool, err error) {
+	err = write.WhileCurrent(ctx, current{s.version}, s.version.resource.GroupResource(), func(ctx context.Context, _ error) (err error) {
+		result, created, err = s.Scale.Update(ctx, name, info, create, update, forceCreate, options)
+		return err
+	})
+	return result, created, err
 }
 
 // scalePaths holds the paths of the fields that the definition names for the scale:

@@ -143,9 +143,9 @@ func (v *Version) scaleHandler(verb string) http.HandlerFunc {
 	case "get":
 		return handlers.GetResource(v.scale, v.scopes.scale)
 	case "update":
-		return handlers.UpdateResource(v.scale, v.writers.scale, admit)
+		return handlers.UpdateResource(currentScale{v.scale, v}, v.writers.scale, admit)
 	case "patch":
-		return handlers.PatchResource(v.scale, v.writers.scale, admit, write.PatchTypes)
+		return handlers.PatchResource(currentScale{v.scale, v}, v.writers.scale, admit, write.PatchTypes)
 	}
 	return nil
 }

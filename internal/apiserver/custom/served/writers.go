@@ -55,21 +55,21 @@ func newEndpoint(v *Version, storage rest.Patcher, scope *handlers.RequestScope)
 	return &write.Endpoint{
 		Judge: v.judge(), Storage: storage, Scope: scope, Format: v.config.Format, Fields: recorder,
 		Patches: mergepatch.New(v.Version, v.config.Format), Admission: write.NewAdmission(v.config.Admission),
-		IsTerminating: v.resource.Terminating.Load, Creation: creation{v},
+		IsTerminating: v.resource.Terminating.Load, Definition: current{v}, Anew: v.config.Anew,
 	}, nil
 }
 
-// creation implements write.Creation with the functions of the server.
-type creation struct{ *Version }
+// current implements write.Definition with the functions of the server.
+type current struct{ *Version }
 
-// Begin implements write.Creation.
-func (c creation) Begin(ctx context.Context) (context.Context, error) {
-	return c.config.BeginCreation(ctx, c.resource.CRD.Name)
+// Begin implements write.Definition.
+func (c current) Begin(ctx context.Context) (context.Context, error, error) {
+	return c.config.BeginWrite(ctx, c.resource)
 }
 
-// AwaitChange implements write.Creation.
-func (c creation) AwaitChange(ctx context.Context, err error) bool {
-	return c.config.AwaitChange(ctx, c.resource.CRD.Name, err)
+// AwaitChange implements write.Definition.
+func (c current) AwaitChange(ctx context.Context, err error) (changed, replaced bool) {
+	return c.config.AwaitChange(ctx, c.resource, err)
 }
 
 // managedScale returns the scope of the scale with a field manager. A Scale is not a custom resource, so that the handlers of the library

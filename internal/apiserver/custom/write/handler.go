@@ -2,6 +2,7 @@ package write
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -42,7 +43,9 @@ type Endpoint struct {
 	Admission admission.Interface
 	// IsTerminating reports that the definition is being deleted. The server then creates no objects.
 	IsTerminating func() bool
-	Creation      Creation
+	Definition    Definition
+	// Anew answers a request by the definition that has replaced the one of this endpoint.
+	Anew http.HandlerFunc
 }
 
 // Serve answers a write. The verb is create, update or patch.
@@ -54,6 +57,12 @@ func (e *Endpoint) Serve(w http.ResponseWriter, req *http.Request, verb string) 
 
 	r := &request{Endpoint: e, http: req.WithContext(ctx), verb: verb}
 	result, err := r.write(ctx)
+	if errors.Is(err, errReplaced) {
+		if e.judgeAnew(w, req, r.body) {
+			return
+		}
+		err = unstable(e.Scope.Resource.GroupResource())
+	}
 	if err == nil {
 		span.AddEvent("stored")
 		err = r.answer(ctx, w, result)

@@ -20,15 +20,22 @@ func (r *request) store(ctx context.Context) (runtime.Object, error) {
 	if r.verb == "create" {
 		return r.create(ctx)
 	}
-	update := func(ctx context.Context) (runtime.Object, error) {
-		result, created, err := r.Storage.Update(ctx, r.name, r, r.authorizingCreate(), r.validatingUpdate(), r.patchType == apply, r.options)
-		r.created = created
+	return r.whileCurrent(ctx, func(ctx context.Context) (result runtime.Object, err error) {
+		result, r.created, err = r.Storage.Update(ctx, r.name, r, r.authorizingCreate(), r.validatingUpdate(), r.patchType == apply, r.options)
 		return result, err
-	}
-	if r.patchType == apply {
-		return r.whileOpen(ctx, update)
-	}
-	return update(ctx)
+	})
+}
+
+// whileCurrent stores the object by the definition that the endpoint serves, see WhileCurrent.
+func (r *request) whileCurrent(ctx context.Context, store func(context.Context) (runtime.Object, error)) (result runtime.Object, err error) {
+	err = whileCurrent(ctx, r.Definition, r.Scope.Resource.GroupResource(), func(ctx context.Context, closed error) (err error) {
+		if r.closed = closed; r.verb == "create" && closed != nil {
+			return closed
+		}
+		result, err = store(ctx)
+		return err
+	})
+	return result, err
 }
 
 // create stores a new object. Mutating plugins see the object once. Validating plugins see it again if it is stored without managed
@@ -40,7 +47,7 @@ func (r *request) create(ctx context.Context) (_ runtime.Object, err error) {
 		return nil, err
 	}
 	r.created = true
-	return r.whileOpen(ctx, func(ctx context.Context) (runtime.Object, error) {
+	return r.whileCurrent(ctx, func(ctx context.Context) (runtime.Object, error) {
 		return r.Creater.Create(ctx, r.ready, r.validatingCreate(), r.createOptions())
 	})
 }
