@@ -145,14 +145,13 @@ func (d *diffing) count(cmd *cobra.Command, changes []change.Change, old, update
 	if err != nil {
 		return nil, err
 	}
-	kind := change.Kind{}
-	if kind.Old, err = definition.Compile(old.CustomResourceDefinition); err != nil {
-		return nil, unable(err)
-	}
+	var next *definition.CustomResourceDefinition
 	if updated != nil {
-		if kind.New, err = definition.Compile(updated.CustomResourceDefinition); err != nil {
-			return nil, unable(err)
-		}
+		next = updated.CustomResourceDefinition
+	}
+	kind, err := change.Compile(old.CustomResourceDefinition, next)
+	if err != nil {
+		return nil, unable(err)
 	}
 	return &counts{kind.Hits(cmd.Context(), changes, objects), len(objects)}, nil
 }

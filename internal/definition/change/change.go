@@ -7,7 +7,8 @@
 // that worked stops working. A hit is an object that a change affects.
 //
 //	changes := change.Compare(ctx, oldCRD, newCRD)
-//	hits := change.Kind{Old: oldVersions, New: newVersions}.Hits(ctx, changes, objects)
+//	kind, err := change.Compile(oldCRD, newCRD)
+//	hits := kind.Hits(ctx, changes, objects)
 //
 // Versions are compared by their name. A change of a schema is at the path of the node in the
 // new definition; a node that is gone has the path that it had.
@@ -36,18 +37,21 @@ type Change struct {
 	Version, Field string
 
 	hit hit
+	// isStored is true if objects are stored in the version.
+	isStored bool
 }
 
 // hit says which objects a change affects.
 type hit uint8
 
 const (
-	noObject     hit = iota
-	everyObject      // all objects of the kind
-	withField        // objects that have the field
-	withoutField     // objects that do not have it, but its parent
-	withError        // objects that the new schema refuses at the field
-	withLoss         // objects that lose data at the field
+	noObject        hit = iota
+	everyObject         // all objects of the kind
+	withField           // objects that have the field
+	withoutField        // objects that do not have it, but its parent
+	withError           // objects that the new schema refuses at the field
+	withLoss            // objects that lose data at the field
+	withStorageLoss     // objects that lose it when they are written again, in another version
 )
 
 // Compare returns the changes between two definitions with the same name, the breaking ones
@@ -58,6 +62,7 @@ func Compare(ctx context.Context, oldCRD, newCRD *definition.CustomResourceDefin
 	c.names()
 	c.versions()
 	c.conversion()
+	c.storage()
 	for i := range newCRD.Spec.Versions {
 		v := &newCRD.Spec.Versions[i]
 		if old := oldCRD.Spec.Version(v.Name); old != nil {

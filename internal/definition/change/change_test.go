@@ -324,7 +324,7 @@ func TestCompareVersions(t *testing.T) {
 func TestHitsOfRules(t *testing.T) {
 	oldCRD, newCRD := read(t, ruled("no-unset spec.a")), read(t, ruled("no-unset spec.a", `immutable metadata.labels["team"]`, "no-delete"))
 	changes := change.Compare(t.Context(), oldCRD, newCRD)
-	hits := change.Kind{Old: compile(t, oldCRD), New: compile(t, newCRD)}.Hits(t.Context(), changes, []map[string]any{
+	hits := compiled(t, oldCRD, newCRD).Hits(t.Context(), changes, []map[string]any{
 		yamltest.Map(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, labels: {team: x}}}"),
 		yamltest.Map(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: b}}"),
 	})
@@ -355,7 +355,7 @@ func TestHits(t *testing.T) {
 		"marker-tightened .size":    2,
 	}
 	oldCRD, newCRD := read(t, old), read(t, updated)
-	kind := change.Kind{Old: compile(t, oldCRD), New: compile(t, newCRD)}
+	kind := compiled(t, oldCRD, newCRD)
 	changes := change.Compare(t.Context(), oldCRD, newCRD)
 	var list []map[string]any
 	data := yamltest.JSON(t, objects)
@@ -386,11 +386,11 @@ func read(t *testing.T, text string) *definition.CustomResourceDefinition {
 	return def.CustomResourceDefinition
 }
 
-func compile(t *testing.T, crd *definition.CustomResourceDefinition) map[string]*definition.Compiled {
+func compiled(t *testing.T, oldCRD, newCRD *definition.CustomResourceDefinition) change.Kind {
 	t.Helper()
-	versions, err := definition.Compile(crd)
+	kind, err := change.Compile(oldCRD, newCRD)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return versions
+	return kind
 }

@@ -83,7 +83,7 @@ func (c *comparison) versions() {
 		index := slices.IndexFunc(c.newCRD.Spec.Versions, func(v definition.CustomResourceDefinitionVersion) bool { return v.Name == old.Name })
 		change := Change{Rule: versionRule, Severity: finding.Error, Path: "spec.versions", Version: old.Name}
 		switch {
-		case index < 0 && old.Storage:
+		case index < 0 && c.isStored(old.Name):
 			change.Message = fmt.Sprintf("version %s, in which objects are stored, is gone", old.Name)
 			change.Reason = "the server cannot read stored objects: first store all objects in another version"
 			change.hit = everyObject
@@ -123,6 +123,11 @@ func (c *comparison) versions() {
 			})
 		}
 	}
+}
+
+// isStored reports whether stored objects may have a version.
+func (c *comparison) isStored(version string) bool {
+	return version == c.oldCRD.Spec.StorageVersion() || slices.Contains(c.oldCRD.Status.StoredVersions, version)
 }
 
 // conversion reports another conversion between versions.

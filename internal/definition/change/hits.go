@@ -2,6 +2,7 @@ package change
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -10,9 +11,24 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// Kind is the two versions of a definition, compiled.
+// Kind is the two states of a definition, compiled.
 type Kind struct {
-	Old, New map[string]*definition.Compiled
+	old, updated map[string]*definition.Compiled
+	// was and is are the storage versions. They are nil if a webhook converts objects.
+	was, is *definition.Compiled
+}
+
+// Compile compiles two states of a definition. The new one may be nil: the definition is gone.
+func Compile(oldCRD, newCRD *definition.CustomResourceDefinition) (Kind, error) {
+	var k Kind
+	var err error
+	if k.old, err = definition.Compile(oldCRD); err != nil || newCRD == nil {
+		return k, err
+	}
+	if k.updated, err = definition.Compile(newCRD); err == nil && newCRD.Spec.ConvertsNothing() {
+		k.was, k.is = k.old[oldCRD.Spec.StorageVersion()], k.updated[newCRD.Spec.StorageVersion()]
+	}
+	return k, err
 }
 
 // Hits returns, for each change, the number of objects that it affects. An object counts
@@ -20,9 +36,9 @@ type Kind struct {
 func (k Kind) Hits(ctx context.Context, changes []Change, objects []map[string]any) []int {
 	hits := make([]int, len(changes))
 	for _, object := range objects {
-		o := k.examine(ctx, object)
+		o := k.Examine(ctx, object)
 		for i, change := range changes {
-			if o.isHit(change) {
+			if o.IsHit(change) {
 				hits[i]++
 			}
 		}
@@ -30,25 +46,33 @@ func (k Kind) Hits(ctx context.Context, changes []Change, objects []map[string]a
 	return hits
 }
 
-// examined is what the new definition does to one object.
-type examined struct {
+// Examined is what the new definition does to one object.
+type Examined struct {
+	// Lost are the fields that the new schema drops, and Refused those that it refuses, although the old schema does not.
+	Lost, Refused []string
+
 	object  map[string]any
 	version string
-	lost    []string // fields that the new schema drops, and the old one keeps
-	errors  []string // fields that the new schema refuses, and the old one accepts
+	// unstored are the fields that the storage version drops when the object is written again.
+	unstored []string
 }
 
-func (k Kind) examine(ctx context.Context, object map[string]any) examined {
+// Examine finds what the new definition does to an object of any stored version.
+func (k Kind) Examine(ctx context.Context, object map[string]any) Examined {
 	apiVersion, _ := object["apiVersion"].(string)
-	out := examined{object: object, version: apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]}
-	old, updated := k.Old[out.version], k.New[out.version]
-	if old == nil || updated == nil {
+	out := Examined{object: object, version: apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]}
+	old, updated := k.old[out.version], k.updated[out.version]
+	if old == nil {
 		return out
 	}
 	before := complete(old, object)
+	out.unstored = k.unstored(out.version, before)
+	if updated == nil {
+		return out
+	}
 	after := runtime.DeepCopyJSON(before)
 	if updated.Pruned {
-		out.lost = updated.Skeleton.PrunePaths(after)
+		out.Lost = updated.Skeleton.PrunePaths(after)
 	}
 	updated.Skeleton.Default(after)
 	updated.Skeleton.Normalize(after)
@@ -58,10 +82,23 @@ func (k Kind) examine(ctx context.Context, object map[string]any) examined {
 	}
 	for _, path := range refused(ctx, updated, after) {
 		if !known[path] {
-			out.errors = append(out.errors, path)
+			out.Refused = append(out.Refused, path)
 		}
 	}
 	return out
+}
+
+// unstored returns the fields of an object that the new storage version drops, and the old one does not.
+func (k Kind) unstored(version string, object map[string]any) []string {
+	if k.is == nil || !k.is.Pruned || k.is.Kind.Version == version {
+		return nil
+	}
+	var known []string
+	if k.was != nil && k.was.Pruned && k.was.Kind.Version != version {
+		known = k.was.Skeleton.PrunePaths(runtime.DeepCopyJSON(object))
+	}
+	lost := k.is.Skeleton.PrunePaths(runtime.DeepCopyJSON(object))
+	return slices.DeleteFunc(lost, func(path string) bool { return slices.Contains(known, path) })
 }
 
 // complete returns a copy of an object as a GET returns it.
@@ -86,13 +123,13 @@ func refused(ctx context.Context, version *definition.Compiled, object map[strin
 		return paths
 	}
 	for _, err := range version.Validate(ctx, object, nil) {
-		paths = append(paths, err.Field)
+		paths = append(paths, strings.TrimPrefix(err.Field, "<nil>"))
 	}
 	return paths
 }
 
-// isHit reports whether a change affects the object.
-func (o examined) isHit(c Change) bool {
+// IsHit reports whether a change affects the object.
+func (o Examined) IsHit(c Change) bool {
 	if c.Version != "" && c.Version != o.version {
 		return false
 	}
@@ -113,9 +150,12 @@ func (o examined) isHit(c Change) bool {
 	case withoutField:
 		return len(steps) > 0 && lacks(o.object, steps)
 	case withLoss:
-		return isBelowAny(steps, o.lost)
+		return isBelowAny(steps, o.Lost)
+	case withStorageLoss:
+		return isBelowAny(steps, o.unstored)
 	}
-	return isBelowAny(steps, o.errors)
+	// Errors of allOf, anyOf, oneOf and not have no path.
+	return isBelowAny(steps, o.Refused) || c.Rule == notComparableRule && slices.Contains(o.Refused, "")
 }
 
 func isBelowAny(steps []value.Step, paths []string) bool {

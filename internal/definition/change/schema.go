@@ -50,7 +50,7 @@ func (s *schemaComparison) report(path *value.Path, keyword string, change Chang
 	if at != nil {
 		change.Path += "." + value.Notation{Kubernetes: true}.Path(at)
 	}
-	change.Version, change.Field = s.version, immutability.Field(path)
+	change.Version, change.Field, change.isStored = s.version, immutability.Field(path), s.isStored(s.version)
 	s.add(change)
 }
 

@@ -1,0 +1,69 @@
+package change
+
+import "holdfast.dev/holdfast/internal/finding"
+
+// Effect is what a change does to stored objects and to clients.
+type Effect uint8
+
+const (
+	// Neutral means that nothing is lost, and nothing is refused that was accepted.
+	Neutral Effect = iota
+	// Break means that the server refuses objects that it accepted, or that clients do not find what they use.
+	Break
+	// Loss means that stored objects lose data, or that a rule protects less than before.
+	Loss
+)
+
+// String returns the word for messages.
+func (e Effect) String() string {
+	switch e {
+	case Break:
+		return "break"
+	case Loss:
+		return "loss"
+	}
+	return "neutral"
+}
+
+// Effect returns the effect of a change that hits the given number of stored objects.
+func (c Change) Effect(hits int) Effect {
+	switch c.Rule {
+	case refusedRule, tightenedRule, escapeRule:
+		// The server refuses the first one anyway. The others do not make objects invalid.
+		return Neutral
+	case loosenedRule:
+		return Loss
+	case notComparableRule:
+		if c.hit != withError {
+			return Loss // a rule that may be weaker
+		}
+	case fieldAddedRule:
+		if c.hit == withError {
+			return Break
+		}
+	case listTypeRule, storageRule:
+		if c.Severity == finding.Error && hits > 0 {
+			return Loss
+		}
+	case versionRule:
+		if c.hit == everyObject {
+			return Loss
+		}
+	case fieldRemovedRule, pruningRule:
+		switch {
+		case c.hit == withLoss && hits > 0:
+			return Loss
+		case c.hit == withLoss && c.Rule == fieldRemovedRule && !c.isStored:
+			return Break
+		}
+		// Clients may still send the field: it is dropped, with a warning.
+		return Neutral
+	}
+	if c.Rule != storageRule && (c.Severity == finding.Error || c.hit == withError && hits > 0) {
+		return Break
+	}
+	return Neutral
+}
+
+// NeedsObjects reports whether stored objects decide about the effect of a change, or are counted for it.
+func (c Change) NeedsObjects() bool { return c.hit != noObject && c.Effect(1) != Neutral }

@@ -1,0 +1,115 @@
+package change_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast.dev/holdfast/internal/definition/change"
+	"holdfast.dev/holdfast/internal/yamltest"
+)
+
+// versions returns a definition with several versions, each with the text of its spec. The first one is stored. An exclamation mark after a
+// name means that the version is not served.
+func versions(named ...string) string {
+	var text strings.Builder
+	text.WriteString(head)
+	for i, version := range named {
+		name, spec, _ := strings.Cut(version, " ")
+		name, notServed := strings.CutSuffix(name, "!")
+		text.WriteString("  - {name: " + name)
+		if notServed {
+			text.WriteString(", served: false")
+		} else {
+			text.WriteString(", served: true")
+		}
+		if i == 0 {
+			text.WriteString(", storage: true")
+		} else {
+			text.WriteString(", storage: false")
+		}
+		text.WriteString(", schema: {openAPIV3Schema: {type: object, properties: {spec: " + spec + "}}}}\n")
+	}
+	return text.String()
+}
+
+// An effect depends on the change and on the stored objects.
+func TestEffects(t *testing.T) {
+	const (
+		a    = "{type: object, properties: {a: {type: string}}}"
+		ab   = "{type: object, properties: {a: {type: string}, b: {type: string}}}"
+		list = "{type: object, properties: {l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [KEYS], " +
+			"items: {type: object, required: [x, z], properties: {x: {type: string}, z: {type: string}}}}}}"
+		frozen = "{type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}"
+		open   = "{type: object, x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: string}}}"
+	)
+	byX, byXY := strings.Replace(list, "KEYS", "x", 1), strings.Replace(list, "KEYS", "x, z", 1)
+	// ruleOf marks the changes that are compared.
+	for name, test := range map[string]struct {
+		old, updated string
+		stored       []string // the spec of each object, after its version
+		// want has the rule of each change that is not neutral, and its effect with these objects. never is the same without objects.
+		want, never []string
+	}{
+		"an optional field is new":           {old: versions("v1 " + a), updated: versions("v1 " + ab), stored: []string{"v1 {a: x}"}},
+		"a field is gone that an object has": {versions("v1 " + ab), versions("v1 " + a), []string{"v1 {b: x}"}, []string{"field-removed loss"}, nil},
+		"a field is gone that no object has": {old: versions("v1 " + ab), updated: versions("v1 " + a), stored: []string{"v1 {a: x}"}},
+		"a field is gone from a version that is not stored": {
+			versions("v1 "+ab, "v2 "+ab), versions("v1 "+ab, "v2 "+a), []string{"v1 {b: x}"}, []string{"field-removed break"}, []string{"field-removed break"},
+		},
+		"unknown fields are dropped": {versions("v1 " + open), versions("v1 " + a), []string{"v1 {other: x}"}, []string{"pruning loss"}, nil},
+		"a version is gone that is stored": {
+			versions("v1 "+a, "v2 "+a), versions("v2 " + a), []string{"v1 {a: x}"}, []string{"version loss"}, []string{"version loss"},
+		},
+		"a version is gone that is not stored": {
+			versions("v1 "+a, "v2 "+a), versions("v1 " + a), []string{"v1 {a: x}"}, []string{"version break"}, []string{"version break"},
+		},
+		"a version is no longer served": {
+			versions("v1 "+a, "v2 "+a), versions("v1 "+a, "v2! "+a), nil, []string{"version break"}, []string{"version break"},
+		},
+		"the storage version lacks a field of an object": {
+			versions("v1 "+ab, "v2 "+a), versions("v2 "+a, "v1 "+ab), []string{"v1 {b: x}"}, []string{"storage-version loss"}, nil,
+		},
+		"the storage version lacks a field that no object has": {
+			old: versions("v1 "+ab, "v2 "+a), updated: versions("v2 "+a, "v1 "+ab), stored: []string{"v1 {a: x}"},
+		},
+		"the storage version has all fields": {old: versions("v1 "+a, "v2 "+ab), updated: versions("v2 "+ab, "v1 "+a), stored: []string{"v1 {a: x}"}},
+		"list items collide": {
+			versions("v1 " + byXY), versions("v1 " + byX), []string{"v1 {l: [{x: a, z: a}, {x: a, z: b}]}"}, []string{"list-type loss"}, []string{"list-type break"},
+		},
+		"a rule is gone":   {versions("v1 " + frozen), versions("v1 " + a), nil, []string{"marker-loosened loss"}, []string{"marker-loosened loss"}},
+		"a rule is new":    {old: versions("v1 " + a), updated: versions("v1 " + frozen), stored: []string{"v1 {a: x}"}},
+		"a required field": {versions("v1 " + a), versions("v1 " + strings.Replace(a, "{type: object", "{type: object, required: [a]", 1)), nil, []string{"required break"}, []string{"required break"}},
+		"a narrower value": {versions("v1 " + a), versions("v1 " + strings.Replace(a, "type: string", "type: string, maxLength: 3", 1)), nil, []string{"validation break"}, []string{"validation break"}},
+		"a wider value":    {old: versions("v1 " + strings.Replace(a, "type: string", "type: string, maxLength: 3", 1)), updated: versions("v1 " + a)},
+		"another type":     {versions("v1 " + a), versions("v1 " + strings.Replace(a, "type: string", "type: integer", 1)), nil, []string{"type break"}, []string{"type break"}},
+		"logic that objects break": {
+			versions("v1 " + a), versions("v1 " + strings.Replace(a, "type: string", "type: string, not: {enum: [x]}", 1)), []string{"v1 {a: x}"},
+			[]string{"not-comparable break"}, nil,
+		},
+	} {
+		oldCRD, newCRD := read(t, test.old), read(t, test.updated)
+		changes := change.Compare(t.Context(), oldCRD, newCRD)
+		var objects []map[string]any
+		for _, object := range test.stored {
+			version, spec, _ := strings.Cut(object, " ")
+			objects = append(objects, yamltest.Map(t, "{apiVersion: example.com/"+version+", kind: Widget, metadata: {name: a}, spec: "+spec+"}"))
+		}
+		hits := compiled(t, oldCRD, newCRD).Hits(t.Context(), changes, objects)
+		var got, never []string
+		for i, c := range changes {
+			if effect := c.Effect(hits[i]); effect != change.Neutral {
+				got = append(got, c.Rule+" "+effect.String())
+			}
+			if effect := c.Effect(0); effect != change.Neutral {
+				never = append(never, c.Rule+" "+effect.String())
+			}
+			if c.Effect(0) != c.Effect(1) && !c.NeedsObjects() {
+				t.Errorf("%s: objects are not read for %s", name, c.Rule)
+			}
+		}
+		if !slices.Equal(got, test.want) || !slices.Equal(never, test.never) {
+			t.Errorf("%s: %v and without objects %v, want %v and %v; all: %+v", name, got, never, test.want, test.never, changes)
+		}
+	}
+}
