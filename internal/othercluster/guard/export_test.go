@@ -4,6 +4,9 @@ import (
 	"context"
 	"maps"
 
+	"k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/internal/connection"
 	"holdfast.dev/holdfast/internal/policy"
 )
 
@@ -33,6 +36,16 @@ func Problems(object map[string]any) (problems []string, table map[string][]stri
 		}
 	}
 	return problems, table, nil
+}
+
+// LabelsOf returns the labels of a namespace for a replica that knows no namespaces yet.
+func LabelsOf(config *rest.Config, namespace string) (map[string]string, error) {
+	server, err := connection.Open(config, connection.Options{UserAgent: Name})
+	if err != nil {
+		return nil, err
+	}
+	defer server.Close()
+	return newTracker(server, policy.Compiler{}).labelsOf(namespace)
 }
 
 // Tokens are the tokens of a replica.

@@ -1,15 +1,20 @@
 package guard_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/othercluster/guard"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // TestElection checks that the record of a leader election does not open a guarded object.
@@ -105,7 +110,14 @@ spec:
 	for _, namespace := range []string{"prod", "other"} {
 		f.create(namespace+"/configmaps", `{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: x}}`)
 	}
+	f.create(policies, `
+apiVersion: guard.holdfast.dev/v1alpha1
+kind: ImmutabilityPolicy
+metadata: {name: prod-too}
+spec: {resources: [secrets], rules: [immutable data], namespaceSelector: {matchLabels: {env: prod}}}
+`)
 	f.asks("prod/configmaps", "c", `{data: {a: new}}`)
+	f.wantStatus("prod-too", "True", "all rules are in force")
 	f.guarded("namespaces/finalize")
 	f.grant("ann", "get", "patch")
 	f.grant("bob", "get", "patch", "unlock")
@@ -113,6 +125,9 @@ spec:
 	const open, closed = `{metadata: {labels: {free: "yes"}}}`, `{metadata: {labels: {free: null}}}`
 	const refused = `cannot be changed this way: metadata.labels: field is immutable: policy prod would no longer select it ` +
 		`(a user that may unlock it can change it)`
+	if got := ann.causes("namespaces", "prod", `{metadata: {labels: {env: null}}}`); got != 1 {
+		t.Errorf("%d causes, want that of the first policy", got)
+	}
 	for _, step := range []struct{ what, got, want string }{
 		{"the label of an object", ann.patch("prod/configmaps", "c", open), `ConfigMap "c" ` + refused},
 		{"another label", ann.patch("prod/configmaps", "c", `{metadata: {labels: {a: b}}}`), "ok"},
@@ -131,6 +146,31 @@ spec:
 			step.want != "ok" && !strings.HasPrefix(step.got, "BadRequest: ") {
 			t.Errorf("%s: %s, want %s", step.what, step.got, step.want)
 		}
+	}
+}
+
+// causes returns the number of causes of the refusal of a merge patch.
+func (f *fixture) causes(resource, name, patch string) int {
+	f.Helper()
+	_, err := f.of(resource).Patch(f.Context(), name, types.MergePatchType, yamltest.JSON(f, patch), metav1.PatchOptions{})
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		f.Fatalf("no refusal: %v", err)
+	}
+	return len(status.Status().Details.Causes)
+}
+
+// TestNewNamespace checks that a replica reads a namespace that it does not know yet. Without its labels, a deletion would be answered
+// NotFound.
+func TestNewNamespace(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	f.create("namespaces", `{apiVersion: v1, kind: Namespace, metadata: {name: prod, labels: {env: prod}}}`)
+	if got, err := guard.LabelsOf(f.server.Config(t), "prod"); err != nil || got["env"] != "prod" {
+		t.Errorf("labels %v, %v", got, err)
+	}
+	if _, err := guard.LabelsOf(f.server.Config(t), "none"); err == nil || apierrors.IsNotFound(err) {
+		t.Errorf("no namespace: %v", err)
 	}
 }
 

@@ -129,7 +129,7 @@ func (j *judge) selection(
 	ctx context.Context, request *admissionv1.AdmissionRequest, was, is *unstructured.Unstructured,
 ) (refused *admissionv1.AdmissionResponse, warnings []string) {
 	u := relabelled{
-		resource:  schema.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource},
+		resource:  resourceOf(request),
 		namespace: is.GetNamespace(), name: request.Name, was: was.GetLabels(), is: is.GetLabels(),
 	}
 	enforcing, warning, err := j.left(u)
@@ -145,17 +145,15 @@ func (j *judge) selection(
 	}
 	klog.InfoS("refused", "resource", request.Resource.String(), "namespace", request.Namespace, "name", request.Name,
 		"user", request.UserInfo.Username, "fields", []string{"metadata.labels"})
-	var causes []metav1.StatusCause
-	for _, name := range enforcing {
-		causes = append(causes, metav1.StatusCause{
-			Type: refusal.CauseTypeFieldImmutable, Field: "metadata.labels",
-			Message: fmt.Sprintf(text, name) + " (a user that may unlock it can change it)",
-		})
+	// As on our server, the refusal names the first policy.
+	cause := metav1.StatusCause{
+		Type: refusal.CauseTypeFieldImmutable, Field: "metadata.labels",
+		Message: fmt.Sprintf(text, enforcing[0]) + " (a user that may unlock it can change it)",
 	}
 	kind := is.GroupVersionKind().GroupKind()
 	return admissionreview.Denied(&apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest,
-		Message: fmt.Sprintf("%s %q cannot be changed this way: metadata.labels: %s", kind, request.Name, causes[0].Message),
-		Details: &metav1.StatusDetails{Group: kind.Group, Kind: kind.Kind, Name: request.Name, UID: is.GetUID(), Causes: causes},
+		Message: fmt.Sprintf("%s %q cannot be changed this way: metadata.labels: %s", kind, request.Name, cause.Message),
+		Details: &metav1.StatusDetails{Group: kind.Group, Kind: kind.Kind, Name: request.Name, UID: is.GetUID(), Causes: []metav1.StatusCause{cause}},
 	}}), warnings
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,6 +26,9 @@ import (
 
 // retryInterval is the time after which a table is compiled again that could not be compiled.
 const retryInterval = time.Second
+
+// labelsTimeout bounds the read of a namespace during a review.
+const labelsTimeout = 2 * time.Second
 
 // tracker keeps the table of rules up to date.
 type tracker struct {
@@ -187,7 +191,14 @@ func (t *tracker) exists(h holder) bool {
 	return err == nil && known
 }
 
-// labelsOf returns the labels of a namespace.
+// terminating reports whether a namespace is being deleted, as far as this replica knows.
+func (t *tracker) terminating(namespace string) bool {
+	obj, known, err := t.namespaces.GetStore().GetByKey(namespace)
+	meta, ok := obj.(*metav1.PartialObjectMetadata)
+	return err == nil && known && ok && meta.DeletionTimestamp != nil
+}
+
+// labelsOf returns the labels of a namespace. It reads a namespace that this replica does not know yet.
 func (t *tracker) labelsOf(namespace string) (labels.Set, error) {
 	obj, known, err := t.namespaces.GetStore().GetByKey(namespace)
 	if err != nil {
@@ -196,5 +207,12 @@ func (t *tracker) labelsOf(namespace string) (labels.Set, error) {
 	if meta, ok := obj.(*metav1.PartialObjectMetadata); known && ok {
 		return meta.Labels, nil
 	}
-	return nil, apierrors.NewNotFound(runtimeschema.GroupResource{Resource: "namespaces"}, namespace)
+	ctx, cancel := context.WithTimeout(context.Background(), labelsTimeout)
+	defer cancel()
+	found, err := t.server.Metadata.Resource(corev1.SchemeGroupVersion.WithResource(namespacesResource)).Get(ctx, namespace, metav1.GetOptions{})
+	if err != nil {
+		// A client would take NotFound for an answer about the object.
+		return nil, apierrors.NewInternalError(fmt.Errorf("labels of namespace %s: %w", namespace, err))
+	}
+	return found.Labels, nil
 }
