@@ -210,7 +210,7 @@ func (a *audit) coverage(ctx context.Context, rules *policy.Table) error {
 			}
 		}
 	}
-	for _, k := range enforced(rules) {
+	for _, k := range keptResources(rules) {
 		if !k.covered(live) {
 			a.report(notGuarded, finding.Error, k.resource.String(), "", missing)
 		}

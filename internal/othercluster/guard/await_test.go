@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/internal/waittest"
@@ -19,4 +20,15 @@ func (f *fixture) asks(resource, name, patch string, subresources ...string) {
 		_, err := f.of(resource).Patch(f.Context(), name, types.MergePatchType, data, dryRun, subresources...)
 		return err != nil || len(f.warnings.texts) > 0
 	})
+}
+
+// await returns an object, when it exists.
+func (f *fixture) await(resource, name string) *unstructured.Unstructured {
+	f.Helper()
+	var found *unstructured.Unstructured
+	waittest.Until(f.T, resource+" "+name, func() (err error) {
+		found, err = f.of(resource).Get(f.Context(), name, metav1.GetOptions{})
+		return err
+	})
+	return found
 }

@@ -59,7 +59,7 @@ func (g earlyGuard) answer(ctx context.Context, request *admissionv1.AdmissionRe
 	for _, problem := range g.compiler.AddAnnotated(table, crd) {
 		allowed.Warnings = append(allowed.Warnings, "without effect: "+problem)
 	}
-	if request.DryRun != nil && *request.DryRun {
+	if isDryRun(request) {
 		return allowed
 	}
 	ctx, cancel := context.WithTimeout(ctx, (definitionsSeconds-1)*time.Second)

@@ -6,6 +6,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"holdfast.dev/holdfast/internal/policy"
 	"holdfast.dev/holdfast/value"
@@ -22,8 +23,17 @@ type events struct{ *policy.Events }
 
 // record records an Event for each policy of a review. A dry run has no Event.
 func (e *events) record(request *admissionv1.AdmissionRequest, hits []policy.Hit) {
-	if e != nil && (request.DryRun == nil || !*request.DryRun) {
+	if e != nil && !isDryRun(request) {
 		e.Record(objectOf(request), hits)
+	}
+}
+
+// recordDeletion records an Event for each policy whose rules forbid the deletion of a review, or warn about it. A dry run has no Event.
+func (e *events) recordDeletion(request *admissionv1.AdmissionRequest, by []keptResource) {
+	for _, k := range by {
+		if e != nil && k.Policy != "" && !isDryRun(request) {
+			e.RecordDeletion(objectOf(request), k.Kept)
+		}
 	}
 }
 
@@ -36,12 +46,14 @@ func (e *events) withoutEffect(crd *metav1.PartialObjectMetadata, problems []str
 	e.Recorder.Event(about, corev1.EventTypeWarning, reasonWithoutEffect, value.CutBytes(strings.Join(problems, "; "), maxEventBytes))
 }
 
+// resourceOf returns the resource of a review.
+func resourceOf(request *admissionv1.AdmissionRequest) schema.GroupResource {
+	return schema.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource}
+}
+
 // objectOf names the object of a review: deployments.apps/scale shop/web.
 func objectOf(request *admissionv1.AdmissionRequest) string {
-	text := request.Resource.Resource
-	if request.Resource.Group != "" {
-		text += "." + request.Resource.Group
-	}
+	text := resourceOf(request).String()
 	if request.SubResource != "" {
 		text += "/" + request.SubResource
 	}

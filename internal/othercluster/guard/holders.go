@@ -10,6 +10,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	"holdfast.dev/holdfast/internal/admission/keep"
+	"holdfast.dev/holdfast/internal/policy"
 )
 
 const (
@@ -121,19 +122,28 @@ func (w wanted) kept() admissionregistrationv1.ValidatingWebhook {
 	out.Rules = []admissionregistrationv1.RuleWithOperations{
 		rule("*/*", admissionregistrationv1.Create, admissionregistrationv1.Update), rule("*", admissionregistrationv1.Delete),
 	}
-	const has = `(OBJECT != null && has(OBJECT.metadata) && has(OBJECT.metadata.annotations) && KEY in OBJECT.metadata.annotations)`
-	of := func(object string) string {
-		return strings.NewReplacer("OBJECT", object, "KEY", fmt.Sprintf("%q", keep.Annotation)).Replace(has)
-	}
+	// The annotation has no effect on the ReplicaSet of a Deployment, so a new owner can end it.
+	const owned = `request.resource.group == "apps" && request.resource.resource == "replicasets" && ` +
+		`(has(object.metadata.ownerReferences) != has(oldObject.metadata.ownerReferences) || ` +
+		`has(object.metadata.ownerReferences) && object.metadata.ownerReferences != oldObject.metadata.ownerReferences)`
 	out.MatchConditions = []admissionregistrationv1.MatchCondition{{
 		Name: "kept",
 		Expression: fmt.Sprintf(`request.operation == "DELETE" ? %[2]s : %[1]s != %[2]s || `+
-			`%[1]s && object.metadata.annotations[%[3]q] != oldObject.metadata.annotations[%[3]q]`, of("object"), of("oldObject"), keep.Annotation),
+			`%[1]s && (object.metadata.annotations[%[3]q] != oldObject.metadata.annotations[%[3]q] || %[4]s)`,
+			isKept("object"), isKept("oldObject"), keep.Annotation, owned),
 	}}
 	return out
 }
 
-// held returns the webhook for the deletion of holders.
+// isKept returns the condition that an object of a review, "object" or "oldObject", has the annotation. It is true or false for every
+// object, also for one that is null.
+func isKept(object string) string {
+	const has = `(OBJECT != null && has(OBJECT.metadata) && has(OBJECT.metadata.annotations) && KEY in OBJECT.metadata.annotations)`
+	return strings.NewReplacer("OBJECT", object, "KEY", fmt.Sprintf("%q", keep.Annotation)).Replace(has)
+}
+
+// held returns the webhook for the deletion of holders, and for the write that removes the last finalizer of a terminating namespace: the
+// kept objects would be left without it.
 func (w wanted) held(name string, holders []holder) admissionregistrationv1.ValidatingWebhook {
 	out := w.webhook(name, KeepPath)
 	out.FailurePolicy, out.TimeoutSeconds = new(admissionregistrationv1.Fail), new(int32(keepSeconds))
@@ -149,10 +159,19 @@ func (w wanted) held(name string, holders []holder) admissionregistrationv1.Vali
 			},
 		})
 	}
+	finalize := &policy.Resource{Versions: []string{"v1"}}
+	out.Rules = append(out.Rules, ruleFor(admissionregistrationv1.Update, finalize, []string{namespacesResource + "/finalize"}))
+	const ends = `has(oldObject.metadata.deletionTimestamp) && (!has(object.spec) || !has(object.spec.finalizers) || size(object.spec.finalizers) == 0)`
+	deleted := "true"
+	if w.annotations { // the API server asks about objects with the annotation anyway
+		deleted = "!" + isKept("oldObject")
+	}
 	out.MatchConditions = []admissionregistrationv1.MatchCondition{{
 		Name: "holders",
 		Expression: fmt.Sprintf(`request.resource.resource == %q ? oldObject.metadata.name in [%s] : oldObject.metadata.name in [%s]`, namespacesResource,
 			strings.Join(names[namespacesResource], ", "), strings.Join(names[definitionsResource], ", ")),
+	}, {
+		Name: "deleted", Expression: fmt.Sprintf(`request.operation == "DELETE" ? %s : %s`, deleted, ends),
 	}}
 	return out
 }

@@ -48,7 +48,7 @@ func (j *judge) answer(ctx context.Context, request *admissionv1.AdmissionReques
 	if request.Operation != admissionv1.Update && !isBinding(request) {
 		return allowed
 	}
-	name := schema.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource}
+	name := resourceOf(request)
 	r, err := j.resource(ctx, name)
 	if err != nil {
 		return admissionreview.Denied(err)

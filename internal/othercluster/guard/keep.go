@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/klog/v2"
 
@@ -33,30 +35,65 @@ type keeper struct {
 	rules  *tracker
 	// excluded are the namespaces that are never guarded.
 	excluded []string
+	// events and refusals tell about refused deletions.
+	events   *events
+	refusals *refusals
 }
 
 // answer decides about one review.
 func (k keeper) answer(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	ctx, cancel := context.WithTimeout(ctx, (keepSeconds-1)*time.Second)
 	defer cancel()
-	if err := k.check(ctx, request); err != nil {
-		if keep.IsRefusal(err) {
-			klog.InfoS("refused a deletion", "resource", request.Resource.String(), "namespace", request.Namespace, "name", request.Name,
-				"user", request.UserInfo.Username)
-		}
+	asked, err := k.deletion(ctx, request)
+	if err != nil {
 		return admissionreview.Denied(err)
 	}
-	return &admissionv1.AdmissionResponse{Allowed: true}
+	allowed := &admissionv1.AdmissionResponse{Allowed: true}
+	if asked == nil {
+		return allowed
+	}
+	found := &said{}
+	object := resourceOf(asked).String() + "/" + asked.Name
+	if err := k.check(ctx, asked, found); err != nil {
+		denied := admissionreview.Denied(err)
+		if !keep.IsRefusal(err) {
+			return denied
+		}
+		klog.InfoS("refused a deletion", "resource", asked.Resource.String(), "namespace", asked.Namespace, "name", asked.Name,
+			"user", asked.UserInfo.Username)
+		k.events.recordDeletion(asked, found.by)
+		k.refusals.addDeletion(asked, found.by)
+		if request.Name != "" { // in a collection, every object would need a key of its own
+			denied.AuditAnnotations = map[string]string{refusedKey: object}
+		}
+		return denied
+	}
+	found.override(allowed, object)
+	return allowed
 }
 
-func (k keeper) check(ctx context.Context, request *admissionv1.AdmissionRequest) error {
+// refusedKey is the key of the audit annotation about a refused deletion. The API server puts the name of the webhook before it.
+const refusedKey = "refused"
+
+// deletion returns a review with the name of the object, which the deletion of a collection does not have, and an eviction as the
+// deletion of the pod. The result is nil if there is no such pod.
+func (k keeper) deletion(ctx context.Context, request *admissionv1.AdmissionRequest) (*admissionv1.AdmissionRequest, error) {
 	if isEviction(request) {
-		deletion, err := asDeletion(ctx, k.server, request)
-		if err != nil || deletion == nil {
-			return err
-		}
-		request = deletion
+		return asDeletion(ctx, k.server, request)
 	}
+	if request.Operation != admissionv1.Delete || request.Name != "" {
+		return request, nil
+	}
+	deleted, err := admissionreview.Object(request.OldObject)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("review: request.oldObject: %v", err))
+	}
+	out := *request
+	out.Name = deleted.GetName()
+	return &out, nil
+}
+
+func (k keeper) check(ctx context.Context, request *admissionv1.AdmissionRequest, found *said) error {
 	attributes, err := attributesOf(request)
 	if err != nil {
 		return apierrors.NewBadRequest(fmt.Sprintf("review: %v", err))
@@ -65,10 +102,12 @@ func (k keeper) check(ctx context.Context, request *admissionv1.AdmissionRequest
 	if err != nil {
 		return err
 	}
-	rights := reviewAuthorizer{k.server.Typed.AuthorizationV1().SubjectAccessReviews()}
-	plugin := keep.New(rights)
-	plugin.SetRules(noDelete{table: table, authorizer: rights, labelsOf: k.rules.labelsOf, excluded: k.excluded})
-	plugin.SetObjects(storedObjects{server: k.server, table: table})
+	plugin := k.plugin(enforced(table), found)
+	plugin.SetObjects(storedObjects{server: k.server, table: table, complete: needsAll(attributes)})
+	if k.rules.terminating(request.Namespace) && request.Operation == admissionv1.Delete &&
+		plugin.CheckObject(ctx, attributes.GetResource(), attributes.GetOldObject()) == nil {
+		return nil // also an object that every namespace has, and that the controller of namespaces deletes with it
+	}
 	if err := plugin.Validate(ctx, attributes, nil); err != nil {
 		return err
 	}
@@ -76,7 +115,7 @@ func (k keeper) check(ctx context.Context, request *admissionv1.AdmissionRequest
 	switch {
 	case request.Operation == admissionv1.Delete && resource == definitions().GroupResource():
 		return checkDefinition(ctx, plugin, table, attributes.GetOldObject())
-	case request.Operation == admissionv1.Delete || request.DryRun != nil && *request.DryRun:
+	case request.Operation == admissionv1.Delete || isDryRun(request):
 		return nil
 	}
 	if _, set := keep.Value(attributes.GetObject()); !set {
@@ -90,13 +129,42 @@ func (k keeper) check(ctx context.Context, request *admissionv1.AdmissionRequest
 	return nil
 }
 
+// needsAll reports whether the answer to a review needs all objects that would be deleted with another one: those of a namespace that is
+// kept while it holds any, and those of a definition that serves its objects.
+func needsAll(a admission.Attributes) bool {
+	resource := a.GetResource().GroupResource()
+	if resource != definitions().GroupResource() {
+		return keep.InForce(resource, a.GetOldObject()) == keep.WhileObjects
+	}
+	crd, ok := a.GetOldObject().(*unstructured.Unstructured)
+	if !ok {
+		return false
+	}
+	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(each any) bool {
+		condition, _ := each.(map[string]any)
+		return condition["type"] == "Established" && condition["status"] == "True"
+	})
+}
+
+// isDryRun reports whether a review is of a write that is not stored.
+func isDryRun(request *admissionv1.AdmissionRequest) bool {
+	return request.DryRun != nil && *request.DryRun
+}
+
+// isFinalize reports whether a review is of a write of the finalizers of a namespace.
+func isFinalize(request *admissionv1.AdmissionRequest) bool {
+	return resourceOf(request) == corev1.Resource(namespacesResource) && request.SubResource == "finalize"
+}
+
 // table returns the rules for a review. This replica may be behind the leader, because of which the API server asks. So it reads the
 // rules for namespaces and definitions, and if it does not know why it is asked.
 func (k keeper) table(ctx context.Context, a admission.Attributes) (*policy.Table, error) {
 	resource := a.GetResource().GroupResource()
 	current := k.rules.current.Load()
 	holds := resource == corev1.Resource(namespacesResource) || resource == definitions().GroupResource()
-	if _, set := keep.Value(a.GetOldObject()); a.GetOperation() != admission.Delete || !holds && (set || len(current.Kept[resource]) > 0) {
+	deletes := a.GetOperation() == admission.Delete || a.GetSubresource() == "finalize"
+	if _, set := keep.Value(a.GetOldObject()); !deletes || !holds && (set || len(current.Kept[resource]) > 0) {
 		return current, nil
 	}
 	return k.rules.live(ctx, append(k.rules.inputs().Annotated, resource.String()))
@@ -105,7 +173,7 @@ func (k keeper) table(ctx context.Context, a admission.Attributes) (*policy.Tabl
 // hold answers reviews of objects that rules no-delete begin to keep, in a namespace that is no holder yet. It refuses nothing.
 func (k keeper) hold(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	allowed := &admissionv1.AdmissionResponse{Allowed: true}
-	if request.DryRun != nil && *request.DryRun {
+	if isDryRun(request) {
 		return allowed
 	}
 	ctx, cancel := context.WithTimeout(ctx, (holdersSeconds-1)*time.Second)
@@ -116,6 +184,42 @@ func (k keeper) hold(ctx context.Context, request *admissionv1.AdmissionRequest)
 		}
 	}
 	return allowed
+}
+
+// warn answers reviews of deletions for the rules no-delete that only warn. It refuses nothing.
+func (k keeper) warn(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	ctx, cancel := context.WithTimeout(ctx, warningSeconds*time.Second)
+	defer cancel()
+	allowed := &admissionv1.AdmissionResponse{Allowed: true}
+	asked, err := k.deletion(ctx, request)
+	if err != nil || asked == nil {
+		return allowed
+	}
+	attributes, err := attributesOf(asked)
+	if err != nil {
+		return allowed
+	}
+	found := &said{}
+	// As on our server, a rule that forbids the deletion ends the list of warnings.
+	plugin := k.plugin(keptResources(k.rules.current.Load()), found)
+	ctx = genericapirequest.WithUser(ctx, attributes.GetUserInfo())
+	if err := plugin.CheckObject(ctx, attributes.GetResource(), attributes.GetOldObject()); err != nil && !keep.IsRefusal(err) {
+		return allowed
+	}
+	allowed.Warnings = found.warnings
+	if by := slices.DeleteFunc(found.by, func(k keptResource) bool { return !k.Warns }); len(by) > 0 {
+		k.events.recordDeletion(asked, by)
+		k.refusals.addDeletion(asked, by)
+	}
+	return allowed
+}
+
+// plugin returns the plugin of our server with rules no-delete. found gets what the rules say.
+func (k keeper) plugin(sources []keptResource, found *said) *keep.Plugin {
+	rights := reviewAuthorizer{k.server.Typed.AuthorizationV1().SubjectAccessReviews()}
+	out := keep.New(rights)
+	out.SetRules(noDelete{sources: sources, authorizer: rights, labelsOf: k.rules.labelsOf, excluded: k.excluded, said: found})
+	return out
 }
 
 // checkDefinition returns a refusal if the objects of a definition keep it.
@@ -145,7 +249,7 @@ func (k keeper) holders(request *admissionv1.AdmissionRequest) []holder {
 	if request.Namespace != "" && request.Resource.Resource != namespacesResource {
 		out = append(out, holder{namespacesResource, request.Namespace})
 	}
-	name := schema.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource}.String()
+	name := resourceOf(request).String()
 	if k.rules.defines(name) {
 		out = append(out, holder{definitionsResource, name})
 	}
@@ -172,19 +276,20 @@ func attributesOf(request *admissionv1.AdmissionRequest) (admission.Attributes, 
 			return nil, err
 		}
 		objects[i] = obj
+		if isFinalize(request) { // the plugin reads the finalizers
+			namespace := &corev1.Namespace{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, namespace); err != nil {
+				return nil, err
+			}
+			objects[i] = namespace
+		}
 	}
 	by := &user.DefaultInfo{Name: request.UserInfo.Username, UID: request.UserInfo.UID, Groups: request.UserInfo.Groups, Extra: map[string][]string{}}
 	for name, values := range request.UserInfo.Extra {
 		by.Extra[name] = values
 	}
-	// The deletion of a collection has no name.
-	name := request.Name
-	if old, ok := objects[1].(metav1.Object); ok && name == "" {
-		name = old.GetName()
-	}
-	return admission.NewAttributesRecord(objects[0], objects[1], schema.GroupVersionKind(request.Kind), request.Namespace, name,
-		schema.GroupVersionResource(request.Resource), request.SubResource, admission.Operation(request.Operation), nil,
-		request.DryRun != nil && *request.DryRun, by), nil
+	return admission.NewAttributesRecord(objects[0], objects[1], schema.GroupVersionKind(request.Kind), request.Namespace, request.Name,
+		schema.GroupVersionResource(request.Resource), request.SubResource, admission.Operation(request.Operation), nil, isDryRun(request), by), nil
 }
 
 // reviewAuthorizer asks the API server for rights.

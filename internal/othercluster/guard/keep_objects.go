@@ -22,6 +22,8 @@ type storedObjects struct {
 	server *connection.Connection
 	// table has the rules for which List returns whole objects.
 	table *policy.Table
+	// complete means that List returns an error for a resource that the guard may not list, or that is not served.
+	complete bool
 }
 
 // unlisted stands for the resources that discovery could not list. List returns the error.
@@ -67,8 +69,8 @@ func (s storedObjects) resources() ([]listed, error) {
 	return out, err
 }
 
-// List implements keep.Objects. Resources of a namespace that the guard may not list are left out: the API server asks about each of
-// their objects before the controller of namespaces deletes it.
+// List implements keep.Objects. If the answer need not be complete, resources of a namespace that the guard may not list are left out: the
+// API server asks about each of their objects before the controller of namespaces deletes it.
 func (s storedObjects) List(ctx context.Context, query keep.Query) ([]runtime.Object, error) {
 	if query.Resource.Resource == unlisted {
 		return nil, fmt.Errorf("some resources of the API server are not available")
@@ -78,6 +80,10 @@ func (s storedObjects) List(ctx context.Context, query keep.Query) ([]runtime.Ob
 	for {
 		page, next, err := s.page(ctx, query, options)
 		switch {
+		case s.complete && apierrors.IsForbidden(err):
+			return nil, fmt.Errorf("the guard may not list it: create a ClusterRole with the right to list it and the label %s: %w", ReaderLabel, err)
+		case s.complete && err != nil:
+			return nil, err
 		case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
 			return out, nil
 		case apierrors.IsForbidden(err) && query.Namespace != "":

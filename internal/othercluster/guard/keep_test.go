@@ -9,6 +9,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -31,13 +32,20 @@ func (f *fixture) judged(resource, name string) error {
 	if err != nil {
 		f.Fatal(err)
 	}
+	return f.judgedObject(resource, found)
+}
+
+// judgedObject is judged for an object that may have been deleted.
+func (f *fixture) judgedObject(resource string, found *unstructured.Unstructured) error {
+	f.Helper()
 	of, _ := schema.ParseResourceArg(resource[strings.Index(resource, "/")+1:])
 	if of == nil {
 		of = &schema.GroupVersionResource{Version: "v1", Resource: resource[strings.Index(resource, "/")+1:]}
 	}
 	_, answered := f.post(f.address(guard.KeepWebhook), &admissionv1.AdmissionRequest{
-		UID: "1", Operation: admissionv1.Delete, Namespace: found.GetNamespace(), Name: name, Kind: metav1.GroupVersionKind(found.GroupVersionKind()),
-		Resource: metav1.GroupVersionResource(*of), UserInfo: authenticationv1.UserInfo{Username: "admin", Groups: []string{"system:masters"}},
+		UID: "1", Operation: admissionv1.Delete, Namespace: found.GetNamespace(), Name: found.GetName(),
+		Kind: metav1.GroupVersionKind(found.GroupVersionKind()), Resource: metav1.GroupVersionResource(*of),
+		UserInfo:  authenticationv1.UserInfo{Username: "admin", Groups: []string{"system:masters"}},
 		OldObject: runtime.RawExtension{Raw: encode(f.T, found.Object)},
 	})
 	switch {

@@ -27,7 +27,8 @@ type meters struct {
 func newMeters() (*meters, error) {
 	decisions, err := registered(metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "holdfast_guard_decisions_total", StabilityLevel: metrics.ALPHA,
-		Help: "Decisions about writes and deletions, of each webhook: allowed, warned, overridden (by a right of the user), refused or failed.",
+		Help: "Decisions about writes and deletions, of each webhook, without dry runs: allowed, warned, overridden (by a right of the user), " +
+			"refused or failed.",
 	}, []string{"webhook", "group", "resource", "decision"}))
 	if err != nil {
 		return nil, err
@@ -81,10 +82,11 @@ type decided struct {
 	took    time.Duration
 }
 
-// observe counts a decision.
+// observe counts a decision. As on our server, dry runs do not count.
 func (m *meters) observe(d decided) {
-	in := d.request.Resource
-	m.decisions.WithLabelValues(d.webhook, in.Group, in.Resource, decisionOf(d.answer)).Inc()
+	if in := d.request.Resource; !isDryRun(d.request) {
+		m.decisions.WithLabelValues(d.webhook, in.Group, in.Resource, decisionOf(d.answer)).Inc()
+	}
 	m.seconds.WithLabelValues(d.webhook).Observe(d.took.Seconds())
 }
 

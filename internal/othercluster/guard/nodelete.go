@@ -12,10 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/policy"
@@ -27,8 +25,18 @@ const (
 	NoDeleteWebhook = "no-delete.guard.holdfast.dev"
 	// HoldersWebhook is the name of the webhook for objects that a rule no-delete begins to keep. A policy with selectors has its own, too.
 	HoldersWebhook = "holders.guard.holdfast.dev"
+	// EvictionsWebhook is the name of the webhook for evictions of pods with a rule no-delete. A policy with selectors has its own, too.
+	EvictionsWebhook = "evictions.guard.holdfast.dev"
+	// NoDeleteWarningsWebhook and EvictionWarningsWebhook are those for rules that only warn.
+	NoDeleteWarningsWebhook = "no-delete-warnings.guard.holdfast.dev"
+	EvictionWarningsWebhook = "eviction-warnings.guard.holdfast.dev"
+	// DeletionWarningsPath is the path of both, before the token, and warningSeconds bounds one review of them.
+	DeletionWarningsPath = "/deletion-warnings"
+	warningSeconds       = 2
 	// keptPrefix begins the names of early webhooks for the rules no-delete of definitions.
 	keptPrefix = "kept-"
+	// noDeleteRule is the rule in Events, reports and audit annotations, which name neither its condition nor its right.
+	noDeleteRule = "no-delete"
 )
 
 // keptResource are the rules no-delete of a source for a resource.
@@ -37,18 +45,21 @@ type keptResource struct {
 	resource schema.GroupResource
 }
 
-// enforced returns the rules no-delete in a fixed order, without those that only warn: they forbid nothing, as on our server. The rules of
-// policies come before those of definitions, because the first rule is the one that a refusal names.
+// enforced returns the rules no-delete in a fixed order, without those that only warn. The rules of policies come before those of
+// definitions, because the first rule is the one that a refusal names.
 func enforced(t *policy.Table) []keptResource {
+	return slices.DeleteFunc(keptResources(t), func(k keptResource) bool { return k.Warns })
+}
+
+// keptResources returns all rules no-delete in the order of enforced.
+func keptResources(t *policy.Table) []keptResource {
 	var out []keptResource
 	for _, name := range slices.SortedFunc(maps.Keys(t.Kept), func(a, b schema.GroupResource) int { return strings.Compare(a.String(), b.String()) }) {
 		isAnnotation := func(k policy.Kept) bool { return k.Policy == "" }
 		isPolicy := func(k policy.Kept) bool { return k.Policy != "" }
 		all := slices.Concat(slices.DeleteFunc(slices.Clone(t.Kept[name]), isAnnotation), slices.DeleteFunc(slices.Clone(t.Kept[name]), isPolicy))
 		for _, k := range all {
-			if !k.Warns {
-				out = append(out, keptResource{Kept: k, resource: name})
-			}
+			out = append(out, keptResource{Kept: k, resource: name})
 		}
 	}
 	return out
@@ -73,28 +84,49 @@ func (k keptResource) earlyName() string {
 	return keptPrefix + suffixOf(k.resource.String()) + ".guard.holdfast.dev"
 }
 
-// rules returns the rules of the webhook. An eviction deletes a pod without a review of the deletion.
-func (k keptResource) rules() []admissionregistrationv1.RuleWithOperations {
+// asked is a webhook for deletions.
+type asked struct {
+	webhook string
+	match   policy.Match
+	rule    admissionregistrationv1.RuleWithOperations
+}
+
+// asks returns the webhooks for deletions. An eviction deletes a pod without a review of the deletion. The labels of an Eviction are not
+// those of the pod, so its webhook has no selector of objects.
+func (k keptResource) asks() []asked {
 	of := &policy.Resource{GroupResource: k.resource, Versions: k.Versions}
-	out := []admissionregistrationv1.RuleWithOperations{ruleFor(admissionregistrationv1.Delete, of, []string{k.resource.Resource})}
+	deletions, evictions := NoDeleteWebhook, EvictionsWebhook
+	if k.Warns {
+		deletions, evictions = NoDeleteWarningsWebhook, EvictionWarningsWebhook
+	}
+	out := []asked{{k.webhook(deletions), k.Match, ruleFor(admissionregistrationv1.Delete, of, []string{k.resource.Resource})}}
 	if k.resource == corev1.Resource("pods") {
-		out = append(out, ruleFor(admissionregistrationv1.Create, of, []string{"pods/" + evictionSubresource}))
+		match := k.Match
+		match.ObjectSelector = nil
+		rule := ruleFor(admissionregistrationv1.Create, of, []string{"pods/" + evictionSubresource})
+		out = append(out, asked{k.webhook(evictions), match, rule})
 	}
 	return out
 }
 
 // covered reports whether the API server asks about deletions because of the rules.
 func (k keptResource) covered(in *configuration) bool {
-	return slices.ContainsFunc(in.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
-		return (w.Name == k.webhook(NoDeleteWebhook) || k.Policy == "" && w.Name == k.earlyName()) &&
-			coversRules(&configuration{Webhooks: []admissionregistrationv1.ValidatingWebhook{w}}, k.rules())
-	})
+	for _, a := range k.asks() {
+		covers := func(w admissionregistrationv1.ValidatingWebhook) bool {
+			return (w.Name == a.webhook || k.Policy == "" && w.Name == k.earlyName()) &&
+				coversRules(&configuration{Webhooks: []admissionregistrationv1.ValidatingWebhook{w}}, []admissionregistrationv1.RuleWithOperations{a.rule})
+		}
+		if !slices.ContainsFunc(in.Webhooks, covers) {
+			return false
+		}
+	}
+	return true
 }
 
 // noDelete returns the webhooks for the rules no-delete.
 func (w wanted) noDelete() []admissionregistrationv1.ValidatingWebhook {
 	var out []admissionregistrationv1.ValidatingWebhook
-	add := func(webhook admissionregistrationv1.ValidatingWebhook, rules []admissionregistrationv1.RuleWithOperations) {
+	add := func(webhook admissionregistrationv1.ValidatingWebhook, rules ...admissionregistrationv1.RuleWithOperations) {
 		at := slices.IndexFunc(out, func(w admissionregistrationv1.ValidatingWebhook) bool { return w.Name == webhook.Name })
 		if at < 0 {
 			at, out = len(out), append(out, webhook)
@@ -103,9 +135,20 @@ func (w wanted) noDelete() []admissionregistrationv1.ValidatingWebhook {
 			out[at].Rules = append(out[at].Rules, rules...)
 		}
 	}
-	for _, k := range enforced(w.rules) {
-		add(w.keeping(k.webhook(NoDeleteWebhook), k.Match), k.rules())
-		add(w.newHolders(k.webhook(HoldersWebhook), k.Match), k.beginnings())
+	for _, k := range keptResources(w.rules) {
+		for _, a := range k.asks() {
+			webhook := w.keeping(a.webhook, a.match)
+			if k.Warns { // a deletion never needs the guard because of a warning
+				webhook.ClientConfig = w.address.at(DeletionWarningsPath)
+				webhook.FailurePolicy, webhook.TimeoutSeconds = new(admissionregistrationv1.Ignore), new(int32(warningSeconds))
+			} else if w.annotations { // the API server asks about objects with the annotation anyway
+				webhook.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "no-annotation", Expression: "!" + isKept("oldObject")}}
+			}
+			add(webhook, a.rule)
+		}
+		if !k.Warns {
+			add(w.newHolders(k.webhook(HoldersWebhook), k.Match), k.beginnings()...)
+		}
 	}
 	return out
 }
@@ -160,62 +203,11 @@ func (w wanted) keeping(name string, m policy.Match) admissionregistrationv1.Val
 func (o *observed) coverDeletions(ctx context.Context, k keptResource) error {
 	return o.ensure(ctx, k.covered, func(in *configuration) error {
 		webhook := wanted{}.keeping(k.earlyName(), k.Match)
-		webhook.Rules = k.rules()
+		for _, a := range k.asks() {
+			webhook.Rules = append(webhook.Rules, a.rule)
+		}
 		return o.addEarly(ctx, in, webhook, early{path: KeepPath})
 	})
-}
-
-var _ keep.Rules = noDelete{}
-
-// noDelete decides on deletions with the rules no-delete of a table.
-type noDelete struct {
-	table      *policy.Table
-	authorizer authorizer.UnconditionalAuthorizer
-	// labelsOf returns the labels of a namespace.
-	labelsOf func(namespace string) (labels.Set, error)
-	// excluded are the namespaces that are never guarded.
-	excluded []string
-}
-
-// Guards implements keep.Rules.
-func (n noDelete) Guards(resource schema.GroupResource) bool { return len(n.table.Kept[resource]) > 0 }
-
-// NoDelete implements keep.Rules.
-func (n noDelete) NoDelete(ctx context.Context, d keep.Deletion) (*keep.Rule, error) {
-	object := unstructured.Unstructured{Object: d.Object}
-	namespace := object.GetNamespace()
-	if d.Resource.GroupResource() == corev1.Resource(namespacesResource) { // as in admission, a namespace is in itself
-		namespace = object.GetName()
-	}
-	if slices.Contains(n.excluded, namespace) {
-		return nil, nil
-	}
-	deletion := policy.Deletion{
-		Object: policy.Object{Version: d.Resource.Version, Content: d.Object}, Namespace: namespace,
-		May: func(verb string) bool {
-			if d.User == nil {
-				return false
-			}
-			decision, _, err := n.authorizer.Authorize(ctx, authorizer.AttributesRecord{
-				User: d.User, Verb: verb, Namespace: namespace, Name: object.GetName(), APIGroup: d.Resource.Group,
-				APIVersion: d.Resource.Version, Resource: d.Resource.Resource, ResourceRequest: true,
-			})
-			return err == nil && decision == authorizer.DecisionAllow
-		},
-	}
-	for _, k := range enforced(n.table) {
-		if k.resource != d.Resource.GroupResource() {
-			continue
-		}
-		found, err := k.Judge(ctx, deletion, n.labelsOf)
-		if err != nil {
-			return nil, err
-		}
-		if found.Refused != nil {
-			return &keep.Rule{Mark: *found.Refused, Policy: k.Policy, Unclear: found.Unclear}, nil
-		}
-	}
-	return nil, nil
 }
 
 // searchHolders finds the namespaces with objects that rules no-delete keep since the last search. It reports whether there are any. The
@@ -269,7 +261,7 @@ func (l *leader) namespacesOf(ctx context.Context, k keptResource, in schema.Gro
 // enter returns when the API server asks about the deletion of a namespace whose changed labels let rules no-delete begin to keep its
 // objects.
 func (j *judge) enter(ctx context.Context, request *admissionv1.AdmissionRequest, was, is labels.Set) error {
-	if request.Resource.Group != "" || request.Resource.Resource != namespacesResource || request.DryRun != nil && *request.DryRun {
+	if request.Resource.Group != "" || request.Resource.Resource != namespacesResource || isDryRun(request) {
 		return nil
 	}
 	begins := func(k keptResource) bool {

@@ -22,9 +22,7 @@ func (r readFunc) at(
 	found, err := r(ctx, in, request.Namespace, request.Name)
 	switch {
 	case apierrors.IsForbidden(err):
-		// Forbidden would look as if the user did not have the right.
-		return nil, apierrors.NewInternalError(fmt.Errorf(
-			"the guard may not read %s: create a ClusterRole with the right to get it and the label %s: %w", in.GroupResource(), ReaderLabel, err))
+		return nil, mayNotRead(in.GroupResource(), err)
 	case err != nil:
 		return nil, err
 	}
@@ -33,6 +31,13 @@ func (r readFunc) at(
 			errors.New("the object has been modified; please apply your changes to the latest version and try again"))
 	}
 	return found, nil
+}
+
+// mayNotRead returns the answer to a review if the guard may not read an object. Forbidden would look as if the user did not have the
+// right.
+func mayNotRead(resource schema.GroupResource, err error) error {
+	return apierrors.NewInternalError(fmt.Errorf(
+		"the guard may not read %s: create a ClusterRole with the right to get it and the label %s: %w", resource, ReaderLabel, err))
 }
 
 // scaledObject returns the object that the API server makes of a write of its scale. path is that of the replicas,

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
+	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/definition/refusal"
 	"holdfast.dev/holdfast/internal/policy"
 )
@@ -22,7 +23,7 @@ import (
 // refusalPause is the shortest time between two writes of refusals by a replica.
 const refusalPause = 5 * time.Second
 
-// refusals are the updates that this replica has refused or warned about, and not yet written into the report. They have neither
+// refusals are the updates and deletions that this replica has refused or warned about, and not yet written into the report. They have neither
 // values nor users, as the Events.
 type refusals struct {
 	mu      sync.Mutex
@@ -41,29 +42,57 @@ func newRefusals() *refusals {
 	return &refusals{pending: map[string]*refused{}, some: make(chan struct{}, 1)}
 }
 
-// add adds the refusals of one review. A dry run has none. Violations without a policy are of the annotation of a definition.
+// add adds the refusals of the update of one review. Violations without a policy are of the annotation of a definition.
 func (r *refusals) add(request *admissionv1.AdmissionRequest, of policy.Found) {
 	annotated := slices.DeleteFunc(slices.Clone(of.Refused), func(v refusal.Violation) bool { return strings.HasPrefix(v.Source, "policy ") })
 	hits := slices.Clone(of.Hits)
 	if len(annotated) > 0 {
-		hits = append(hits, policy.Hit{Found: annotated})
+		hits = append(hits, policy.Hit{Policy: resourceOf(request).String(), Found: annotated})
 	}
-	if r == nil || request.DryRun != nil && *request.DryRun {
+	var broken []brokenRules
+	for _, h := range hits {
+		broken = append(broken, brokenRules{write: "an update", policy: h.Policy, rules: policy.RulesOf(h.Found), warns: h.Warns})
+	}
+	r.addBroken(request, broken)
+}
+
+// addDeletion adds a refused deletion, or one that rules warn about. by are the sources of the rules. If there are none, an annotation
+// keeps the object, or objects that would be deleted with it.
+func (r *refusals) addDeletion(request *admissionv1.AdmissionRequest, by []keptResource) {
+	const deletion = "the deletion"
+	var broken []brokenRules
+	for _, k := range by {
+		broken = append(broken, brokenRules{write: deletion, policy: cmp.Or(k.Policy, k.resource.String()), rules: noDeleteRule, warns: k.Warns})
+	}
+	if len(by) == 0 {
+		broken = append(broken, brokenRules{write: deletion, policy: keep.Annotation})
+	}
+	r.addBroken(request, broken)
+}
+
+// brokenRules are the rules of one policy or definition that a write breaks.
+type brokenRules struct {
+	write, policy, rules string
+	warns                bool
+}
+
+// addBroken adds results about the write of a review. A dry run has none.
+func (r *refusals) addBroken(request *admissionv1.AdmissionRequest, all []brokenRules) {
+	if r == nil || isDryRun(request) {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, h := range hits {
+	for _, b := range all {
 		one := result{
-			policy: cmp.Or(h.Policy, schema.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource}.String()),
-			rule:   policy.RulesOf(h.Found), outcome: resultFail, message: "refused an update of " + objectOf(request), at: time.Now(),
+			policy: b.policy, rule: b.rules, outcome: resultFail, message: "refused " + b.write + " of " + objectOf(request), at: time.Now(),
 			resource: map[string]any{
 				"apiVersion": schema.GroupVersion{Group: request.Kind.Group, Version: request.Kind.Version}.String(),
 				"kind":       request.Kind.Kind, "namespace": request.Namespace, "name": request.Name,
 			},
 		}
-		if h.Warns {
-			one.outcome, one.message = resultWarn, "warned about an update of "+objectOf(request)
+		if b.warns {
+			one.outcome, one.message = resultWarn, "warned about "+b.write+" of "+objectOf(request)
 		}
 		r.merge(one, 1)
 	}

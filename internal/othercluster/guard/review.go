@@ -49,8 +49,12 @@ func newHandler(config Config, server *connection.Connection, in handled) http.H
 		mux.Handle("POST "+path+"/{token}", in.tokens.required(in.meters, in.meters.measured(name, answer)))
 	}
 	handle(ImmutablePath, "immutable", fields.answer)
-	kept := keeper{server: server, live: in.live, rules: in.rules, excluded: wanted{namespaces: config.ExcludeNamespaces}.excludedNamespaces()}
+	kept := keeper{
+		server: server, live: in.live, rules: in.rules, excluded: wanted{namespaces: config.ExcludeNamespaces}.excludedNamespaces(),
+		events: in.events, refusals: in.refusals,
+	}
 	handle(KeepPath, "keep", kept.answer)
+	handle(DeletionWarningsPath, "deletion-warnings", kept.warn)
 	handle(HoldersPath, "holders", kept.hold)
 	handle(DefinitionsPath, "definitions", earlyGuard{live: in.live, compiler: in.rules.Compiler}.answer)
 	mode := cmp.Or(config.Ownership, judgement.EnforceEdit)

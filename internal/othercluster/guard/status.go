@@ -29,7 +29,7 @@ func (c coverage) limit(name string, said policy.Report) policy.Report {
 		resource := schema.ParseGroupResource(text)
 		r := c.rules.Resources[resource]
 		covered := r == nil || coversRules(c.live, updateRules(r))
-		for _, k := range enforced(c.rules) {
+		for _, k := range keptResources(c.rules) {
 			if k.resource != resource || k.Policy != name {
 				continue
 			}
