@@ -166,11 +166,17 @@ func (f *fixture) prepared() {
 	}
 	// The rights of bob name one object each, so they count only if exactly this object is asked about. Those of ann name other ones.
 	for _, r := range []right{
-		{"bob", "retire", "", "configmaps", "prod", "a"}, {"bob", "retire", "", "configmaps", "prod", "b"},
-		{"bob", "retire", "", "namespaces", "kept", "kept"}, {"bob", "retire", "", "namespaces", "many", "many"},
-		{"bob", "retire", "", "pods", "prod", "p"}, {"bob", "retire", "", "persistentvolumes", "", "v"}, {"bob", "clean", "", "secrets", "prod", "s"},
-		{"ann", "retire", "", "configmaps", "many", "a"}, {"ann", "retire", "", "namespaces", "prod", "kept"},
-		{"ann", "retire", "", "pods/eviction", "prod", "p"}, {"ann", "retire", "", "persistentvolumes", "prod", "v"},
+		{"bob", "retire", "", "configmaps", "prod", "a"},
+		{"bob", "retire", "", "configmaps", "prod", "b"},
+		{"bob", "retire", "", "namespaces", "kept", "kept"},
+		{"bob", "retire", "", "namespaces", "many", "many"},
+		{"bob", "retire", "", "pods", "prod", "p"},
+		{"bob", "retire", "", "persistentvolumes", "", "v"},
+		{"bob", "clean", "", "secrets", "prod", "s"},
+		{"ann", "retire", "", "configmaps", "many", "a"},
+		{"ann", "retire", "", "namespaces", "prod", "kept"},
+		{"ann", "retire", "", "pods/eviction", "prod", "p"},
+		{"ann", "retire", "", "persistentvolumes", "prod", "v"},
 	} {
 		r.give(f)
 	}
@@ -208,32 +214,50 @@ func TestDeletionsOfServer(t *testing.T) {
 		deletion
 		want string
 	}{
-		{deletion{what: "without the right", user: "ann", resource: "prod/configmaps", name: "a"},
-			`409 Conflict configmaps "a" cannot be deleted: the rule "no-delete unless retire while oldSelf.data.state == \"used\"" of policy configmaps keeps it; `},
+		{
+			deletion{what: "without the right", user: "ann", resource: "prod/configmaps", name: "a"},
+			`409 Conflict configmaps "a" cannot be deleted: the rule "no-delete unless retire while oldSelf.data.state == \"used\"" of policy configmaps keeps it; `,
+		},
 		{deletion{what: "a condition that cannot be evaluated", user: "ann", resource: "prod/configmaps", name: "unclear"}, "could not be evaluated"},
-		{deletion{what: "a dry run with the right", user: "bob", resource: "prod/configmaps", name: "a", dryRun: true},
-			"ok\nwarning: configmaps/a: deleted by the right to retire"},
+		{
+			deletion{what: "a dry run with the right", user: "bob", resource: "prod/configmaps", name: "a", dryRun: true},
+			"ok\nwarning: configmaps/a: deleted by the right to retire",
+		},
 		{deletion{what: "with the right", user: "bob", resource: "prod/configmaps", name: "a"}, "ok\nwarning: configmaps/a: deleted by the right to retire"},
 		{deletion{what: "it becomes terminating", user: "ann", resource: "prod/configmaps", name: "ending"}, "ok"},
 		{deletion{what: "it is terminating", user: "ann", resource: "prod/configmaps", name: "ending"}, "ok"},
 		{deletion{what: "a volume without the right", user: "ann", resource: "persistentvolumes", name: "v"}, `409 Conflict persistentvolumes "v"`},
-		{deletion{what: "a volume with the right", user: "bob", resource: "persistentvolumes", name: "v"},
-			"ok\nwarning: persistentvolumes/v: deleted by the right to retire"},
-		{deletion{what: "an eviction without the right", user: "ann", resource: "prod/pods", name: "p", evict: true},
-			`409 Conflict pods "p" cannot be deleted: the rule "no-delete unless retire" of policy pods keeps it`},
-		{deletion{what: "an eviction of another pod", user: "ann", resource: "prod/pods", name: "q", evict: true},
-			"ok\nwarning: pods/q: the rule \"no-delete unless clean\" of policy soft warns about its deletion"},
+		{
+			deletion{what: "a volume with the right", user: "bob", resource: "persistentvolumes", name: "v"},
+			"ok\nwarning: persistentvolumes/v: deleted by the right to retire",
+		},
+		{
+			deletion{what: "an eviction without the right", user: "ann", resource: "prod/pods", name: "p", evict: true},
+			`409 Conflict pods "p" cannot be deleted: the rule "no-delete unless retire" of policy pods keeps it`,
+		},
+		{
+			deletion{what: "an eviction of another pod", user: "ann", resource: "prod/pods", name: "q", evict: true},
+			"ok\nwarning: pods/q: the rule \"no-delete unless clean\" of policy soft warns about its deletion",
+		},
 		{deletion{what: "an eviction with the right", user: "bob", resource: "prod/pods", name: "p", evict: true}, "warning: pods/p: deleted by the right to retire"},
-		{deletion{what: "a rule that warns", user: "ann", resource: "prod/secrets", name: "s", dryRun: true},
-			"ok\nwarning: secrets/s: the rule \"no-delete unless clean\" of policy soft warns about its deletion"},
+		{
+			deletion{what: "a rule that warns", user: "ann", resource: "prod/secrets", name: "s", dryRun: true},
+			"ok\nwarning: secrets/s: the rule \"no-delete unless clean\" of policy soft warns about its deletion",
+		},
 		{deletion{what: "a rule that warns, with the right", user: "bob", resource: "prod/secrets", name: "s"}, "ok"},
-		{deletion{what: "a namespace without the right", user: "ann", resource: "namespaces", name: "kept"},
-			`409 Conflict namespaces "kept" cannot be deleted: the rule "no-delete unless retire" of policy namespaces keeps it`},
-		{deletion{what: "a namespace with kept objects", user: "bob", resource: "namespaces", name: "many"},
-			`namespaces "many" cannot be deleted: it holds 7 objects that must be kept: configmaps/c0, configmaps/c1, configmaps/c2, configmaps/c3, configmaps/c4 and 2 more; `},
+		{
+			deletion{what: "a namespace without the right", user: "ann", resource: "namespaces", name: "kept"},
+			`409 Conflict namespaces "kept" cannot be deleted: the rule "no-delete unless retire" of policy namespaces keeps it`,
+		},
+		{
+			deletion{what: "a namespace with kept objects", user: "bob", resource: "namespaces", name: "many"},
+			`namespaces "many" cannot be deleted: it holds 7 objects that must be kept: configmaps/c0, configmaps/c1, configmaps/c2, configmaps/c3, configmaps/c4 and 2 more; `,
+		},
 		{deletion{what: "a namespace with the right", user: "bob", resource: "namespaces", name: "kept"}, "warning: namespaces/kept: deleted by the right to retire"},
-		{deletion{what: "a collection with the right", user: "bob", resource: "prod/configmaps", collection: "one=b"},
-			"ok\nwarning: configmaps/b: deleted by the right to retire"},
+		{
+			deletion{what: "a collection with the right", user: "bob", resource: "prod/configmaps", collection: "one=b"},
+			"ok\nwarning: configmaps/b: deleted by the right to retire",
+		},
 		{deletion{what: "a collection without the right", user: "ann", resource: "many/configmaps", collection: "one=c0"}, "409 Conflict "},
 	} {
 		of, by := step.send(server), step.send(guarded)

@@ -27,12 +27,14 @@ const (
 	HoldersWebhook = "holders.guard.holdfast.dev"
 	// EvictionsWebhook is the name of the webhook for evictions of pods with a rule no-delete. A policy with selectors has its own, too.
 	EvictionsWebhook = "evictions.guard.holdfast.dev"
-	// NoDeleteWarningsWebhook and EvictionWarningsWebhook are those for rules that only warn.
+	// NoDeleteWarningsWebhook is the name of the webhook for the deletion of objects with a rule no-delete that only warns.
 	NoDeleteWarningsWebhook = "no-delete-warnings.guard.holdfast.dev"
+	// EvictionWarningsWebhook is the name of the webhook for evictions of pods with a rule no-delete that only warns.
 	EvictionWarningsWebhook = "eviction-warnings.guard.holdfast.dev"
-	// DeletionWarningsPath is the path of both, before the token, and warningSeconds bounds one review of them.
+	// DeletionWarningsPath is the path of both, before the token.
 	DeletionWarningsPath = "/deletion-warnings"
-	warningSeconds       = 2
+	// warningSeconds bounds one review of them.
+	warningSeconds = 2
 	// keptPrefix begins the names of early webhooks for the rules no-delete of definitions.
 	keptPrefix = "kept-"
 	// noDeleteRule is the rule in Events, reports and audit annotations, which name neither its condition nor its right.
