@@ -50,6 +50,7 @@ func (counts *tally) differential(t testing.TB, seed uint64, options stock.Optio
 			newObj["metadata"] = oldObj["metadata"]
 			if g.chance(30) {
 				g.setMetadata(newObj)
+				setNull(newObj)
 			}
 			s.may = g.chance(30)
 		}

@@ -193,6 +193,16 @@ func (g generator) setMetadata(object map[string]any) {
 	object["metadata"] = metadata
 }
 
+// setNull makes null of the labels or annotations if only the other map exists, as a server-side apply of an empty map does.
+func setNull(object map[string]any) {
+	metadata := object["metadata"].(map[string]any)
+	for name, other := range map[string]string{"labels": "annotations", "annotations": "labels"} {
+		if metadata[name] == nil && metadata[other] != nil {
+			metadata[name] = nil
+		}
+	}
+}
+
 func (g generator) scalarSchema() map[string]any {
 	switch g.IntN(10) {
 	case 0:

@@ -289,8 +289,8 @@ func TestMarks(t *testing.T) {
 		"a label": {
 			line: `no-modify metadata.labels["team"]`,
 			cel:  `no-modify metadata.labels.team: a CEL rule in a schema does not see labels and annotations`,
-			policy: `!(has(object.metadata.labels) && has(object.metadata.labels.team)) || ` +
-				`!(has(oldObject.metadata.labels) && has(oldObject.metadata.labels.team)) || ` +
+			policy: `!(has(object.metadata.labels) && dyn(object.metadata.labels) != null && has(object.metadata.labels.team)) || ` +
+				`!(has(oldObject.metadata.labels) && dyn(oldObject.metadata.labels) != null && has(oldObject.metadata.labels.team)) || ` +
 				`object.metadata.labels.team == oldObject.metadata.labels.team`,
 			message: "metadata.labels.team: field is immutable: no-modify: keep the old value, or create a new object",
 		},
