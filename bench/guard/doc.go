@@ -5,6 +5,7 @@
 //   - policy: kube-apiserver with the policies of "holdfast schema compile --to policy"
 //   - cel: kube-apiserver with the rules of "holdfast schema compile --to cel"
 //
+// It writes and deletes objects with every constraint, condition and right in every way that a client has, and prints a table of it.
 // On the first two it also makes random writes and deletions, as users with different rights, with rules of every kind.
 //
 // The table of exceptions names every difference that is known. Any other difference is an error, and so is an exception that

@@ -11,6 +11,7 @@ func TestExplain(t *testing.T) {
 	refused := func(causes ...cause) outcome {
 		return outcome{code: 400, text: "cannot be changed this way", causes: causes}
 	}
+	kept := func(code int) outcome { return outcome{code: code, text: `the rule "no-delete" keeps it`} }
 	accepted := outcome{accepted: true, code: 200, text: "{}"}
 	same := outcome{accepted: true, unchanged: true, code: 200, text: "{}"}
 	note := cause{"spec.note", "field is immutable: added null"}
@@ -34,6 +35,10 @@ func TestExplain(t *testing.T) {
 		"stored on our server":           {difference{cel, "PATCH ships/scale merge", accepted, same}, false},
 		"stored, not the scale":          {difference{cel, "PATCH ships/ merge", same, accepted}, false},
 		"recreated":                      {difference{cel, "kubectl apply -f a --force", refused(note), accepted}, true},
+		"rules that CEL cannot say":      {difference{cel, "schema compile --to cel: no-delete", same, outcome{code: 1, text: "does not see deletions"}}, true},
+		"a rule that does not compile":   {difference{cel, "schema compile --to cel: immutable a", same, outcome{code: 1, text: "a: no such field"}}, false},
+		"a kept object":                  {difference{policy, "no-delete: Pod: DELETE", kept(409), kept(422)}, true},
+		"a kept object that is deleted":  {difference{policy, "no-delete: Pod: DELETE", kept(409), accepted}, false},
 		"refused by CEL":                 {difference{cel, "kubectl patch", accepted, refused(note)}, false},
 	} {
 		trial := newTrial(t.TempDir(), Settings{Out: io.Discard})
