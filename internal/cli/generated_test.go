@@ -24,7 +24,7 @@ import (
 func TestGeneratedDefinition(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if out, err := run(t.Context(), "schema", "generate", "-o", dir, "../../examples/boats/..."); err != nil {
+	if out, err := run(t.Context(), "schema", "generate", "--output-dir", dir, "../../examples/boats/..."); err != nil {
 		t.Fatal(err, out)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "harbour.example.com_boats.yaml"))

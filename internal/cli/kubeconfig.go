@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/cli/arguments"
@@ -26,6 +27,8 @@ const (
 	signPoll = 50 * time.Millisecond
 	// minLife is the shortest lifetime of a certificate that can be requested.
 	minLife = 10 * time.Minute
+	// exitUsage is the exit code for a wrong value of -o.
+	exitUsage = 2
 )
 
 const kubeconfigHelp = `Make a kubeconfig for a person or a node.
@@ -43,28 +46,32 @@ the group system:nodes only to nodes.`
 
 func newKubeconfigCommand() *cobra.Command {
 	var request credential
-	var file, output string
+	var file, format string
 	cmd := &cobra.Command{
 		Use:   "kubeconfig USER",
 		Short: "Make a kubeconfig for a person or a node",
 		Long:  kubeconfigHelp,
 		Example: `  # For a person who is in two groups
-  holdfast kubeconfig jane --group dev --group ops -o jane.kubeconfig
+  holdfast kubeconfig jane --group dev --group ops --output-file jane.kubeconfig
 
   # For a user who helps for one day
-  holdfast kubeconfig joe --group dev --duration 24h -o joe.kubeconfig
+  holdfast kubeconfig joe --group dev --duration 24h --output-file joe.kubeconfig
 
   # For the agent of a node
-  holdfast kubeconfig --node host-1 -o host-1.kubeconfig`,
+  holdfast kubeconfig --node host-1 --output-file host-1.kubeconfig`,
 		Args: arguments.AtMost("USER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := arguments.Format(format, "--output-file"); err != nil {
+				return exitStatus{fmt.Errorf("kubeconfig: %w", err), exitUsage}
+			}
 			if len(args) == 1 {
 				request.user = args[0]
 			}
+			request.json = format == outputJSON
 			if err := request.complete(); err != nil {
 				return err
 			}
-			return request.issue(cmd, file, output)
+			return request.issue(cmd, file)
 		},
 	}
 	cmd.Flags().StringVar(&file, "kubeconfig", "", "your own kubeconfig (default: $KUBECONFIG, or ~/.kube/config)")
@@ -72,7 +79,8 @@ func newKubeconfigCommand() *cobra.Command {
 	cmd.Flags().StringVar(&request.node, "node", "", "name of the node that the kubeconfig is for, instead of a user")
 	cmd.Flags().DurationVar(&request.life, "duration", 0, "how long the certificate is valid, from 10m to 8760h (default: as long as "+
 		"the server allows)")
-	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write, which must not exist yet; only you can read it (default: stdout)")
+	cmd.Flags().StringVar(&request.file, "output-file", "", "file to write, which must not exist yet; only you can read it (default: stdout)")
+	cmd.Flags().StringVarP(&format, "output", "o", outputYAML, "format of the kubeconfig: yaml or json")
 	return cmd
 }
 
@@ -84,6 +92,9 @@ type credential struct {
 	signer string
 	// life is how long the certificate is valid; zero means as long as the server allows.
 	life time.Duration
+	// file is the file to write, empty for stdout, and json the format: JSON instead of YAML.
+	file string
+	json bool
 }
 
 // complete checks the flags and sets user, groups and signer of the certificate.
@@ -141,6 +152,12 @@ func (c *credential) request(ctx context.Context, file string) (*issued, error) 
 	text, err := (&access.Authority{CertPEM: ca, ServerName: config.ServerName}).Kubeconfig(config.Host, c.user, pair)
 	if err != nil {
 		return nil, err
+	}
+	if c.json {
+		if text, err = yaml.YAMLToJSON(text); err != nil {
+			return nil, err
+		}
+		text = append(text, '\n')
 	}
 	return &issued{kubeconfig: text, cert: parsed.Leaf}, nil
 }

@@ -19,10 +19,10 @@ const readableByOthers fs.FileMode = 0o044
 // server rounds to seconds, and its clock may differ.
 const shortened = time.Minute
 
-// issue requests a certificate and writes the kubeconfig with it to a file, or to stdout if the
-// name of the file is empty.
-func (c *credential) issue(cmd *cobra.Command, file, output string) error {
-	if output == "" {
+// issue requests a certificate with the caller's kubeconfig in file, and writes the kubeconfig with it to c.file, or
+// to stdout.
+func (c *credential) issue(cmd *cobra.Command, file string) error {
+	if c.file == "" {
 		made, err := c.request(cmd.Context(), file)
 		if err != nil {
 			return err
@@ -33,7 +33,7 @@ func (c *credential) issue(cmd *cobra.Command, file, output string) error {
 		return err
 	}
 	// The file is created first, so that no certificate is requested that cannot be written.
-	out, err := createSecretFile(output)
+	out, err := createSecretFile(c.file)
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
@@ -42,11 +42,11 @@ func (c *credential) issue(cmd *cobra.Command, file, output string) error {
 		_, err = out.Write(made.kubeconfig)
 	}
 	if err := errors.Join(err, out.Close()); err != nil {
-		return errors.Join(err, os.Remove(output))
+		return errors.Join(err, os.Remove(c.file))
 	}
 	c.warnIfShortened(cmd, made)
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s written for %s: valid until %s, serial %x\n",
-		output, c.user, made.cert.NotAfter.UTC().Format(time.RFC3339), made.cert.SerialNumber)
+		c.file, c.user, made.cert.NotAfter.UTC().Format(time.RFC3339), made.cert.SerialNumber)
 	return err
 }
 
@@ -76,12 +76,12 @@ func warnIfReadable(stderr, out io.Writer) {
 		return
 	}
 	if term.IsTerminal(int(file.Fd())) {
-		_, _ = fmt.Fprintln(stderr, "warning: the terminal shows a private key: write it to a file with -o FILE")
+		_, _ = fmt.Fprintln(stderr, "warning: the terminal shows a private key: write it to a file with --output-file FILE")
 		return
 	}
 	info, err := file.Stat()
 	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&readableByOthers != 0 {
 		_, _ = fmt.Fprintf(stderr, "warning: stdout is a file that other users can read (mode %04o), and it has a private key: "+
-			"write it with -o FILE\n", info.Mode().Perm())
+			"write it with --output-file FILE\n", info.Mode().Perm())
 	}
 }

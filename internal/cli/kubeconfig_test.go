@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"crypto/tls"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,7 +36,7 @@ func testKubeconfigFile(t *testing.T, admin string) {
 		"too long":       {"72h", 48 * time.Hour, "warning: the server signs for a shorter time than 72h0m0s: the certificate is valid until "},
 	} {
 		file := filepath.Join(t.TempDir(), "jane.kubeconfig")
-		args := []string{"kubeconfig", "jane", "--kubeconfig", admin, "-o", file}
+		args := []string{"kubeconfig", "jane", "--kubeconfig", admin, "--output-file", file}
 		if test.duration != "" {
 			args = append(args, "--duration", test.duration)
 		}
@@ -73,13 +75,33 @@ func testKubeconfigFile(t *testing.T, admin string) {
 		}
 	}
 	refused := filepath.Join(t.TempDir(), "refused.kubeconfig")
-	if _, err := run(t.Context(), "kubeconfig", "jane", "--kubeconfig", "/nowhere", "-o", refused); err == nil {
+	if _, err := run(t.Context(), "kubeconfig", "jane", "--kubeconfig", "/nowhere", "--output-file", refused); err == nil {
 		t.Error("made a kubeconfig without a server")
 	}
 	if _, err := os.Stat(refused); !os.IsNotExist(err) {
 		t.Errorf("a refused request left a file: %v", err)
 	}
+	testKubeconfigFormat(t, admin)
 	testExposedOutput(t, admin)
+}
+
+// testKubeconfigFormat checks that -o is a format, and that a path there is refused before a certificate is requested.
+func testKubeconfigFormat(t *testing.T, admin string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "jane.json")
+	if _, err := run(t.Context(), "kubeconfig", "jane", "--kubeconfig", admin, "-o", "json", "--output-file", file); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(file); err != nil || !json.Valid(text) {
+		t.Errorf("-o json wrote %s (%v)", text, err)
+	}
+	servertest.Config(t, file)
+	_, err := run(t.Context(), "kubeconfig", "jane", "--kubeconfig", admin, "-o", "jane.kubeconfig")
+	var coded interface{ ExitCode() int }
+	want := "kubeconfig: -o jane.kubeconfig: -o takes a format, yaml or json: if jane.kubeconfig is a path, write --output-file jane.kubeconfig"
+	if err == nil || err.Error() != want || !errors.As(err, &coded) || coded.ExitCode() != 2 {
+		t.Errorf("got %v, want %q with exit code 2", err, want)
+	}
 }
 
 // testExposedOutput checks the warning for a kubeconfig on stdout that others can read.

@@ -92,7 +92,7 @@ func TestJSONOnly(t *testing.T) {
 	server := startProgram(t, "serve", "--data-dir", dir, "--secure-port", "0", "--log-format", "json")
 	waittest.Until(t, "the server is ready", func() bool { return strings.Contains(server.printed(), `"msg":"ready at `) })
 	file := filepath.Join(t.TempDir(), "node.kubeconfig")
-	if _, err := run(t.Context(), "kubeconfig", "--node", "host-1", "--kubeconfig", filepath.Join(dir, "admin.kubeconfig"), "-o", file); err != nil {
+	if _, err := run(t.Context(), "kubeconfig", "--node", "host-1", "--kubeconfig", filepath.Join(dir, "admin.kubeconfig"), "--output-file", file); err != nil {
 		t.Fatal(err)
 	}
 	agent := startProgram(t, "node", "--name", "host-1", "--kubeconfig", file, "--root", t.TempDir(), "--metrics-address", "", "--log-format", "json")

@@ -51,7 +51,7 @@ func newNodeCommand() *cobra.Command {
 		Long:  nodeHelp,
 		Args:  arguments.None,
 		Example: `  # The credential, from an administrator's machine
-  holdfast kubeconfig --node host-1 -o host-1.kubeconfig
+  holdfast kubeconfig --node host-1 --output-file host-1.kubeconfig
 
   # The agent, on the host
   holdfast node --name host-1 --kubeconfig host-1.kubeconfig

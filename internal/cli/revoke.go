@@ -42,7 +42,7 @@ func newRevokeCommand() *cobra.Command {
 
   # A user lost a laptop: revoke the credentials on it, and make new ones
   holdfast revoke --user jane --issued-before now
-  holdfast kubeconfig jane --group dev -o jane.kubeconfig
+  holdfast kubeconfig jane --group dev --output-file jane.kubeconfig
 
   # What is revoked, and take it back
   holdfast revoke --list

@@ -52,7 +52,7 @@ func startAgent(t *testing.T, s *clockServer, offset time.Duration) *clockAgent 
 	a := &clockAgent{server: s, root: filepath.Join(t.TempDir(), "root")}
 	credential := filepath.Join(t.TempDir(), "host-1.kubeconfig")
 	issue := exec.Command(filepath.Join(programs, "holdfast"), "kubeconfig", "--kubeconfig", s.kubeconfig(),
-		"--node", "host-1", "--duration", agentLife.String(), "-o", credential)
+		"--node", "host-1", "--duration", agentLife.String(), "--output-file", credential)
 	if out, err := issue.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

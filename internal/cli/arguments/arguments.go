@@ -7,6 +7,7 @@
 package arguments
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -48,6 +49,20 @@ func AtLeastOne(name string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// Format checks the value of -o, which is yaml or json. Where earlier releases took a path there, flag is the flag
+// for the path, such as --output-dir, and the error for a path names it.
+func Format(value, flag string) error {
+	switch value {
+	case "yaml", "json":
+		return nil
+	case "":
+		return errors.New("-o is empty: it must be yaml or json")
+	case "-":
+		return errors.New("-o -: -o takes a format: write -o yaml to print to stdout")
+	}
+	return fmt.Errorf("-o %s: -o takes a format, yaml or json: if %s is a path, write %s %s", value, value, flag, value)
 }
 
 func missing(names []string) error {

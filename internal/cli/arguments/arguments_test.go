@@ -43,3 +43,20 @@ func TestChecks(t *testing.T) {
 		})
 	}
 }
+
+func TestFormat(t *testing.T) {
+	for value, want := range map[string]string{
+		"yaml": "", "json": "",
+		"":         "-o is empty: it must be yaml or json",
+		"-":        "-o -: -o takes a format: write -o yaml to print to stdout",
+		"out/crds": "-o out/crds: -o takes a format, yaml or json: if out/crds is a path, write --output-dir out/crds",
+	} {
+		got := ""
+		if err := arguments.Format(value, "--output-dir"); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", value, got, want)
+		}
+	}
+}

@@ -60,7 +60,7 @@ func immutableConfig() chapter {
 		steps: []step{
 			command("create -f settings.yaml"),
 			command(`patch configmap settings --type merge -p {"data":{"level":"debug"}}`).rejected("immutable"),
-			command("kubeconfig --node host-1 -o host-1.kubeconfig"),
+			command("kubeconfig --node host-1 --output-file host-1.kubeconfig"),
 			command("node --name host-1 --kubeconfig host-1.kubeconfig --root host --metrics-address=").inBackground(),
 			command("create -f pod.yaml"),
 			{file: files, wants: []string{"info"}},

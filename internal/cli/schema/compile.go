@@ -2,6 +2,7 @@ package schema
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -50,7 +51,7 @@ const compileExamples = `  # CEL rules in the schema
   holdfast schema compile --to policy examples/widgets.yaml | kubectl apply --dry-run=client -o name -f -
 
   # All definitions below a directory, to a file each in another directory
-  holdfast schema compile --to policy --close-escapes examples -o compiled`
+  holdfast schema compile --to policy --close-escapes examples --output-dir compiled`
 
 // compileRule is the rule of the findings about markers that cannot be compiled.
 const compileRule = "not-compilable"
@@ -60,6 +61,7 @@ type compiling struct {
 	options stock.Options
 	target  string
 	dir     string
+	format  string
 	version string
 }
 
@@ -74,7 +76,8 @@ func newCompileCommand(version string) *cobra.Command {
 		RunE:    c.run,
 	}
 	cmd.Flags().StringVar(&c.target, "to", "", "the target: cel (rules in the schema) or policy (ValidatingAdmissionPolicies)")
-	cmd.Flags().StringVarP(&c.dir, "output", "o", "", "directory for a file per definition, instead of stdout")
+	cmd.Flags().StringVar(&c.dir, "output-dir", "", "directory for a file per definition, instead of stdout")
+	cmd.Flags().StringVarP(&c.format, "output", "o", "yaml", "output format: yaml or json")
 	cmd.Flags().BoolVar(&c.options.CloseEscapes, "close-escapes", false,
 		"also refuse to remove an optional parent of a marked field, and to set it again")
 	return cmd
@@ -84,6 +87,9 @@ func (c *compiling) run(cmd *cobra.Command, args []string) error {
 	c.options.Target = stock.Target(c.target)
 	if c.options.Target != stock.CEL && c.options.Target != stock.Policy {
 		return unable(fmt.Errorf("--to %q: must be cel or policy", c.target))
+	}
+	if err := arguments.Format(c.format, "--output-dir"); err != nil {
+		return unable(err)
 	}
 	objects, err := readObjects(cmd, args)
 	if err != nil {
@@ -144,21 +150,21 @@ func (c *compiling) write(cmd *cobra.Command, results []stock.Result) error {
 			return err
 		}
 	}
-	var all [][]byte
+	var all []map[string]any
 	written := map[string]bool{}
 	for _, result := range results {
 		if len(result.Objects) == 0 {
 			continue
 		}
-		text, err := documents(result.Objects)
+		if c.dir == "" {
+			all = append(all, result.Objects...)
+			continue
+		}
+		text, err := c.encode(result.Objects)
 		if err != nil {
 			return err
 		}
-		if c.dir == "" {
-			all = append(all, text)
-			continue
-		}
-		name := filepath.Join(c.dir, result.Name+".yaml")
+		name := filepath.Join(c.dir, result.Name+"."+c.format)
 		if written[name] {
 			return fmt.Errorf("there are two definitions with the name %s", result.Name)
 		}
@@ -167,8 +173,33 @@ func (c *compiling) write(cmd *cobra.Command, results []stock.Result) error {
 			return err
 		}
 	}
-	_, err := cmd.OutOrStdout().Write(bytes.Join(all, []byte("---\n")))
+	if len(all) == 0 {
+		return nil
+	}
+	text, err := c.encode(all)
+	if err != nil {
+		return err
+	}
+	_, err = cmd.OutOrStdout().Write(text)
 	return err
+}
+
+// encode returns objects in the format of -o.
+func (c *compiling) encode(objects []map[string]any) ([]byte, error) {
+	if c.format == "json" {
+		return list(objects)
+	}
+	return documents(objects)
+}
+
+// list returns objects as one list in JSON, which kubectl apply takes.
+func list(objects []map[string]any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
+	return out.Bytes(), err
 }
 
 // documents returns objects as YAML documents.

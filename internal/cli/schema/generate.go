@@ -13,6 +13,7 @@ import (
 
 	"github.com/pmezard/go-difflib/difflib"
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
 	"holdfast.dev/holdfast/internal/definition/generate"
@@ -49,14 +50,15 @@ const generateExamples = `  # Write config/crd/bases/harbour.example.com_boats.y
   holdfast schema generate --check ./examples/boats/...
 
   # Print the definitions, and judge them
-  holdfast schema generate -o - ./examples/boats/... | holdfast schema lint -`
+  holdfast schema generate -o yaml ./examples/boats/... | holdfast schema lint -`
 
 // generating is one run of the command generate.
 type generating struct {
-	options        generate.Options
-	output, header string
-	check          bool
-	maxDescLen     int
+	options     generate.Options
+	dir, header string
+	format      string
+	check       bool
+	maxDescLen  int
 }
 
 func newGenerateCommand() *cobra.Command {
@@ -70,7 +72,8 @@ func newGenerateCommand() *cobra.Command {
 		RunE:    g.run,
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&g.output, "output", "o", filepath.Join("config", "crd", "bases"), "directory of the files, or - to print them")
+	flags.StringVar(&g.dir, "output-dir", filepath.Join("config", "crd", "bases"), "directory of the files")
+	flags.StringVarP(&g.format, "output", "o", "", "print the definitions instead of writing files: yaml or json")
 	flags.BoolVar(&g.check, "check", false, "write nothing, and fail if a file differs")
 	flags.StringVar(&g.header, "header-file", "", "file with the text at the beginning of each definition, as in controller-gen")
 	flags.IntVar(&g.maxDescLen, "max-desc-len", 0, "maximum length of descriptions, as in controller-gen; 0 removes them")
@@ -86,8 +89,8 @@ func (g *generating) run(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("max-desc-len") {
 		g.options.MaxDescriptionLength = &g.maxDescLen
 	}
-	if g.check && g.output == "-" {
-		return unable(errors.New("--check compares files on disk: name their directory with -o"))
+	if err := g.validate(cmd); err != nil {
+		return unable(err)
 	}
 	if g.header != "" {
 		text, err := os.ReadFile(g.header)
@@ -104,15 +107,54 @@ func (g *generating) run(cmd *cobra.Command, args []string) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", warning)
 	}
 	switch {
-	case g.output == "-":
-		for _, file := range result.Files {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s", file.Data)
-		}
-		return nil
+	case g.format != "":
+		return g.print(cmd, result.Files)
 	case g.check:
 		return g.compare(cmd, result.Files)
 	}
 	return g.write(cmd, result.Files)
+}
+
+// validate checks the flags about the output.
+func (g *generating) validate(cmd *cobra.Command) error {
+	if !cmd.Flags().Changed("output") {
+		return nil
+	}
+	if err := arguments.Format(g.format, "--output-dir"); err != nil {
+		return err
+	}
+	switch {
+	case g.check:
+		return errors.New("--check compares files on disk: name their directory with --output-dir, without -o")
+	case cmd.Flags().Changed("output-dir"):
+		return errors.New("-o prints the definitions, and --output-dir writes files: use one of them")
+	}
+	return nil
+}
+
+// print prints the definitions, as JSON in one list.
+func (g *generating) print(cmd *cobra.Command, files []generate.File) error {
+	var objects []map[string]any
+	for _, file := range files {
+		if g.format == "yaml" {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s", file.Data)
+			continue
+		}
+		var object map[string]any
+		if err := yaml.Unmarshal(file.Data, &object); err != nil {
+			return unable(fmt.Errorf("%s: %w", file.Name, err))
+		}
+		objects = append(objects, object)
+	}
+	if g.format == "yaml" {
+		return nil
+	}
+	text, err := list(objects)
+	if err != nil {
+		return unable(err)
+	}
+	_, err = cmd.OutOrStdout().Write(text)
+	return err
 }
 
 // generateError returns the error of a run. Each problem in the source is a line.
@@ -133,7 +175,7 @@ func generateError(cmd *cobra.Command, err error) error {
 // stale returns the generated files that differ from those on disk, with the old contents.
 func (g *generating) stale(files []generate.File) (changed []generate.File, old [][]byte, err error) {
 	for _, file := range files {
-		data, err := os.ReadFile(filepath.Join(g.output, file.Name))
+		data, err := os.ReadFile(filepath.Join(g.dir, file.Name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, unable(err)
 		}
@@ -151,7 +193,7 @@ func (g *generating) compare(cmd *cobra.Command, files []generate.File) error {
 		return err
 	}
 	for i, file := range changed {
-		name := filepath.Join(g.output, file.Name)
+		name := filepath.Join(g.dir, file.Name)
 		diff, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
 			A: slices.Collect(strings.Lines(string(old[i]))), B: slices.Collect(strings.Lines(string(file.Data))),
 			FromFile: name, ToFile: name + " as generated", Context: 3,
@@ -163,7 +205,7 @@ func (g *generating) compare(cmd *cobra.Command, files []generate.File) error {
 	}
 	if len(changed) > 0 {
 		return exitError{fmt.Errorf("%d of %s in %s not up to date: run holdfast schema generate",
-			len(changed), finding.Quantity(len(files), "file"), g.output), exitFound}
+			len(changed), finding.Quantity(len(files), "file"), g.dir), exitFound}
 	}
 	return nil
 }
@@ -174,15 +216,15 @@ func (g *generating) write(cmd *cobra.Command, files []generate.File) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(g.output, 0o755); err != nil {
+	if err := os.MkdirAll(g.dir, 0o755); err != nil {
 		return unable(err)
 	}
 	for _, file := range changed {
-		if err := replaceFile(filepath.Join(g.output, file.Name), file.Data); err != nil {
+		if err := replaceFile(filepath.Join(g.dir, file.Name), file.Data); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s, %d written\n", finding.Quantity(len(files), "definition"), g.output, len(changed))
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s, %d written\n", finding.Quantity(len(files), "definition"), g.dir, len(changed))
 	return nil
 }
 
