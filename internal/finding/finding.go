@@ -4,7 +4,7 @@
 //
 // A finding is one thing that a command found, with its place in a file. A rule is a
 // kind of finding; its id is part of the interface, so that users can ignore it. A report
-// is all findings of one run.
+// is all findings of one run, and the documents that the command skipped.
 //
 //	report := finding.Report{Rules: rules, Findings: found}
 //	err := report.Write(os.Stdout, finding.SARIF)
@@ -81,6 +81,8 @@ type Report struct {
 	Objects, Files int
 	// Noun is the name of the judged objects: definition.
 	Noun string
+	// Skipped are the documents that the command knows and does not judge.
+	Skipped []Skipped
 }
 
 // Sort sorts findings by their place, those of one place by severity. Files keep their
@@ -119,6 +121,9 @@ func (r *Report) Summary() string {
 		Quantity(r.Count(Error), "error"), Quantity(r.Count(Warning), "warning"))
 	if notes := r.Count(Note); notes > 0 {
 		text += ", " + Quantity(notes, "note")
+	}
+	if len(r.Skipped) > 0 {
+		text += "; skipped " + SkippedText(r.Skipped)
 	}
 	return text
 }

@@ -21,6 +21,11 @@ type (
 		Tool       sarifTool     `json:"tool"`
 		ColumnKind string        `json:"columnKind"`
 		Results    []sarifResult `json:"results"`
+		// Properties are free in SARIF.
+		Properties *sarifProperties `json:"properties,omitempty"`
+	}
+	sarifProperties struct {
+		Skipped *skippedJSON `json:"skipped"`
 	}
 	sarifTool struct {
 		Driver sarifDriver `json:"driver"`
@@ -86,10 +91,14 @@ func (r *Report) writeSARIF(out io.Writer) error {
 			Locations: []sarifLocation{location},
 		})
 	}
+	run := sarifRun{Tool: sarifTool{driver}, ColumnKind: "unicodeCodePoints", Results: results}
+	if skipped := r.skippedJSON(); skipped != nil {
+		run.Properties = &sarifProperties{skipped}
+	}
 	return encode(out, sarifLog{
 		Schema:  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
 		Version: "2.1.0",
-		Runs:    []sarifRun{{Tool: sarifTool{driver}, ColumnKind: "unicodeCodePoints", Results: results}},
+		Runs:    []sarifRun{run},
 	})
 }
 

@@ -103,7 +103,8 @@ func (r *Report) writeJSON(out io.Writer) error {
 		Errors   int           `json:"errors"`
 		Warnings int           `json:"warnings"`
 		Notes    int           `json:"notes"`
-	}{[]findingJSON{}, r.Objects, r.Files, r.Count(Error), r.Count(Warning), r.Count(Note)}
+		Skipped  *skippedJSON  `json:"skipped,omitempty"`
+	}{[]findingJSON{}, r.Objects, r.Files, r.Count(Error), r.Count(Warning), r.Count(Note), r.skippedJSON()}
 	for _, f := range r.Findings {
 		report.Findings = append(report.Findings, findingJSON{
 			Rule: f.Rule, Severity: f.Severity.String(), File: f.File, Line: f.Line, Column: f.Column,

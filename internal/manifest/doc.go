@@ -12,6 +12,9 @@
 //		position := doc.Locate("spec.versions[0].served")
 //	}
 //
+// A template is a document with actions of Go templates, as Helm charts have them. [SplitTemplate] reads it without the
+// actions in its metadata. A patch changes an object with kustomize; [Patches] names those that a kustomization lists.
+//
 // Values are read as kubectl reads them, so that `yes` is a boolean here too. Positions
 // need a second parser; it runs only for a document that is asked for a position. A
 // [Document] is not safe for concurrent use. Its text never changes: an edit returns a

@@ -20,9 +20,11 @@ type Document struct {
 	Start, End int
 	// Line is the line of the file at which the document begins, from 1 on.
 	Line int
-	// Text is the text of the document.
+	// Text is the text of the document, without actions of templates.
 	Text []byte
 
+	// source is the text with the actions of templates, nil if it is Text.
+	source     []byte
 	root       *yamlv3.Node
 	parsed     bool
 	duplicated bool // an object has a duplicate key

@@ -50,24 +50,52 @@ func (o Object) Edit(e Edit) (*Document, error) {
 	if at.shared {
 		return nil, fmt.Errorf("%s: is part of a YAML anchor: %w", e.Path, errUnsafe)
 	}
-	text, err := editor{d.Text}.apply(e, at)
+	made, err := editor{d.Text}.apply(e, at)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Path, err)
 	}
-	edited := &Document{File: d.File, Start: d.Start, End: d.End, Line: d.Line, Text: text}
-	if err := verify(e, at, d.Text, text); err != nil {
+	edited := &Document{File: d.File, Start: d.Start, End: d.End, Line: d.Line, Text: made.in(d.Text)}
+	if err := verify(e, at, d.Text, edited.Text); err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Path, err)
 	}
+	if d.source != nil {
+		if !made.keepsActions(d) {
+			return nil, fmt.Errorf("%s: is beside an action of a template: %w", e.Path, errUnsafe)
+		}
+		edited.source = made.in(d.source)
+	}
 	return edited, nil
+}
+
+// replacement is a range of a text, and what to write instead.
+type replacement struct {
+	span
+	text string
+}
+
+// in returns a text with the replacement.
+func (r replacement) in(text []byte) []byte {
+	return bytes.Join([][]byte{text[:r.from], []byte(r.text), text[r.to:]}, nil)
+}
+
+// keepsActions reports whether the lines of the replacement have no actions of templates.
+func (r replacement) keepsActions(d *Document) bool {
+	from, to := bytes.LastIndexByte(d.Text[:r.from], '\n')+1, len(d.Text)
+	// A removed line ends with its newline; the next line stays as it is.
+	last := r.from + len(bytes.TrimSuffix(d.Text[r.from:r.to], []byte("\n")))
+	if newline := bytes.IndexByte(d.Text[last:], '\n'); newline >= 0 {
+		to = last + newline
+	}
+	return bytes.Equal(d.Text[from:to], d.source[from:to])
 }
 
 // editor edits the text of a document.
 type editor struct{ text []byte }
 
-func (t editor) apply(e Edit, at place) ([]byte, error) {
+func (t editor) apply(e Edit, at place) (replacement, error) {
 	switch {
 	case e.Action == Add && hasField(at.value, e.Name), e.Action == Rename && hasField(at.holder, e.Name):
-		return nil, fmt.Errorf("there is a field %s already", e.Name)
+		return replacement{}, fmt.Errorf("there is a field %s already", e.Name)
 	case e.Action == Add && at.value.Kind == yamlv3.MappingNode:
 		return t.add(e, at.value), nil
 	case e.Action == Rename && at.key != nil:
@@ -77,13 +105,13 @@ func (t editor) apply(e Edit, at place) ([]byte, error) {
 			from, to = from+1, to+1
 		}
 		if to > len(t.text) || string(t.text[from:to]) != at.key.Value {
-			return nil, errUnsafe
+			return replacement{}, errUnsafe
 		}
-		return t.splice(from, to, e.Name), nil
+		return replace(from, to, e.Name), nil
 	case e.Action == Remove && at.key != nil:
 		return t.remove(at)
 	}
-	return nil, errUnsafe
+	return replacement{}, errUnsafe
 }
 
 // hasField reports whether an object has a field.
@@ -97,15 +125,15 @@ func hasField(object *yamlv3.Node, name string) bool {
 }
 
 // remove removes a field with a plain scalar on the line of its key.
-func (t editor) remove(at place) ([]byte, error) {
+func (t editor) remove(at place) (replacement, error) {
 	from, to := t.offset(at.key), t.offset(at.value)+len(at.value.Value)
 	plain := at.value.Kind == yamlv3.ScalarNode && at.value.Style == 0
 	if !plain || to > len(t.text) || !bytes.HasSuffix(t.text[:to], []byte(at.value.Value)) {
-		return nil, errUnsafe
+		return replacement{}, errUnsafe
 	}
 	if at.holder.Style&yamlv3.FlowStyle != 0 {
 		from, to = t.withComma(from, to)
-		return t.splice(from, to, ""), nil
+		return replace(from, to, ""), nil
 	}
 	start := bytes.LastIndexByte(t.text[:from], '\n') + 1
 	end := len(t.text)
@@ -115,9 +143,9 @@ func (t editor) remove(at place) ([]byte, error) {
 	behind := bytes.TrimSpace(t.text[to:end])
 	alone := len(bytes.TrimSpace(t.text[start:from])) == 0 && (len(behind) == 0 || behind[0] == '#')
 	if !alone || len(at.holder.Content) < 4 {
-		return nil, errUnsafe
+		return replacement{}, errUnsafe
 	}
-	return t.splice(start, end, ""), nil
+	return replace(start, end, ""), nil
 }
 
 // withComma extends the field at [from, to) in braces to the comma behind it or, if
@@ -136,11 +164,11 @@ func (t editor) withComma(from, to int) (int, int) {
 }
 
 // add adds a field before the first field of an object.
-func (t editor) add(e Edit, object *yamlv3.Node) []byte {
+func (t editor) add(e Edit, object *yamlv3.Node) replacement {
 	field := fmt.Sprintf("%s: %t", e.Name, e.Value)
 	if len(object.Content) == 0 {
 		at := t.offset(object) + 1
-		return t.splice(at, at, field)
+		return replace(at, at, field)
 	}
 	first := object.Content[0]
 	if first.Style&yamlv3.DoubleQuotedStyle != 0 {
@@ -162,7 +190,7 @@ func (t editor) add(e Edit, object *yamlv3.Node) []byte {
 	default:
 		field += ", "
 	}
-	return t.splice(at, at, field)
+	return replace(at, at, field)
 }
 
 // offset returns the byte at which a node begins.
@@ -178,9 +206,7 @@ func (t editor) offset(n *yamlv3.Node) int {
 	return at
 }
 
-func (t editor) splice(from, to int, text string) []byte {
-	return bytes.Join([][]byte{t.text[:from], []byte(text), t.text[to:]}, nil)
-}
+func replace(from, to int, text string) replacement { return replacement{span{from, to}, text} }
 
 // verify reads both texts and compares the values.
 func verify(e Edit, at place, oldText, newText []byte) error {

@@ -39,7 +39,7 @@ func (c *catalog) load(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	for _, def := range found {
+	for _, def := range found.all {
 		versions, err := definition.Compile(def.CustomResourceDefinition)
 		if err != nil {
 			return unable(fmt.Errorf("%s: %w", at(def.Object, ""), err))
@@ -80,35 +80,6 @@ func group(apiVersion string) string {
 		return ""
 	}
 	return name
-}
-
-// readDefinitions reads the definitions that arguments name. It is an error if there is
-// none.
-func readDefinitions(cmd *cobra.Command, args []string) ([]*source.Definition, error) {
-	objects, err := readObjects(cmd, args)
-	if err != nil {
-		return nil, err
-	}
-	var found []*source.Definition
-	for _, o := range objects {
-		if !source.IsDefinition(o.Object) {
-			continue
-		}
-		def, err := source.Decode(o.Object)
-		if err != nil {
-			var wrong *source.FieldError
-			path := ""
-			if errors.As(err, &wrong) {
-				path = wrong.Path
-			}
-			return nil, unable(fmt.Errorf("%s: %w", at(o.Object, path), err))
-		}
-		found = append(found, def)
-	}
-	if len(found) == 0 {
-		return nil, unable(fmt.Errorf("no CustomResourceDefinition in %s", strings.Join(args, ", ")))
-	}
-	return found, nil
 }
 
 // inputObject is an object of an input.

@@ -25,6 +25,9 @@ a reason. The exit code is 1 if there is a breaking change.
 The two sides are files, directories or patterns, or two revisions of a git repository:
 REV..REV -- PATH compares two commits, and REV -- PATH a commit with the working tree.
 
+Patches and templates are skipped as lint does it. The last line has their number, and -v
+names them.
+
 With --objects, each change says how many real objects it hits: those in files or a
 directory or, with --objects cluster, those of the server that the kubeconfig names.`
 
@@ -71,11 +74,11 @@ func (d *diffing) run(cmd *cobra.Command, args []string) error {
 	if err := onlyStdin(args); err != nil {
 		return err
 	}
-	old, updated, err := readSides(cmd, args)
+	old, updated, skipped, err := readSides(cmd, args)
 	if err != nil {
 		return err
 	}
-	report := &finding.Report{Noun: "definition"}
+	report := &finding.Report{Noun: "definition", Skipped: skipped}
 	files := map[string]bool{}
 	names := maps.Clone(old)
 	maps.Copy(names, updated)
@@ -174,35 +177,36 @@ func (d *diffing) readObjects(cmd *cobra.Command, def *source.Definition) ([]map
 	return objects, nil
 }
 
-// readSides reads the definitions of both sides, by name.
-func readSides(cmd *cobra.Command, args []string) (old, updated map[string]*source.Definition, err error) {
-	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-		if dash != 1 || len(args) < 2 {
-			return nil, nil, unable(errors.New("name one revision or range before -- and at least one path after it"))
-		}
-		return readRevisions(cmd, args[0], args[1:])
-	}
-	if len(args) != 2 {
-		return nil, nil, unable(errors.New("name OLD and NEW, or REV..REV -- PATH"))
-	}
-	if old, err = readSide(cmd, args[:1]); err != nil {
-		return nil, nil, err
-	}
-	updated, err = readSide(cmd, args[1:])
-	return old, updated, err
-}
+// side is the definitions of one side, by name.
+type side map[string]*source.Definition
 
-func readSide(cmd *cobra.Command, args []string) (map[string]*source.Definition, error) {
-	definitions, err := readDefinitions(cmd, args)
-	if err != nil {
-		return nil, err
+// readSides reads the definitions of both sides. It also returns what it skipped in them.
+func readSides(cmd *cobra.Command, args []string) (old, updated side, skipped []finding.Skipped, err error) {
+	var before, after definitions
+	switch dash := cmd.ArgsLenAtDash(); {
+	case dash >= 0 && (dash != 1 || len(args) < 2):
+		return nil, nil, nil, unable(errors.New("name one revision or range before -- and at least one path after it"))
+	case dash >= 0:
+		before, after, err = readRevisions(cmd, args[0], args[1:])
+	case len(args) != 2:
+		return nil, nil, nil, unable(errors.New("name OLD and NEW, or REV..REV -- PATH"))
+	default:
+		if before, err = readDefinitions(cmd, args[:1]); err == nil {
+			after, err = readDefinitions(cmd, args[1:])
+		}
 	}
-	return byName(definitions)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if old, err = byName(before.all); err == nil {
+		updated, err = byName(after.all)
+	}
+	return old, updated, slices.Concat(before.skipped, after.skipped), err
 }
 
 // byName returns definitions by their name. It is an error if two have the same.
-func byName(definitions []*source.Definition) (map[string]*source.Definition, error) {
-	all := map[string]*source.Definition{}
+func byName(definitions []*source.Definition) (side, error) {
+	all := side{}
 	for _, def := range definitions {
 		if other := all[def.Name]; other != nil {
 			return nil, unable(fmt.Errorf("%s: %s is also in %s", at(def.Object, ""), def.Name, at(other.Object, "")))

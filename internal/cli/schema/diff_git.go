@@ -8,81 +8,84 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"path/filepath"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"holdfast.dev/holdfast/internal/definition/source"
 	"holdfast.dev/holdfast/internal/manifest"
 )
 
 // readRevisions reads the definitions below paths in two revisions: REV..REV, or REV and the
 // working tree. A revision may be left out of a range; it is HEAD then, as in git. A side
 // without definitions is empty.
-func readRevisions(cmd *cobra.Command, revisions string, paths []string) (old, updated map[string]*source.Definition, err error) {
+func readRevisions(cmd *cobra.Command, revisions string, paths []string) (old, updated definitions, err error) {
 	from, to, isRange := strings.Cut(revisions, "..")
 	if from == "" {
 		from = "HEAD"
 	}
 	if old, err = readRevision(cmd.Context(), from, paths); err != nil {
-		return nil, nil, err
+		return old, updated, err
 	}
 	if !isRange {
-		updated, err = readSide(cmd, paths)
+		updated, err = readDefinitions(cmd, paths)
 		return old, updated, err
 	}
 	if to == "" {
 		to = "HEAD"
 	}
 	updated, err = readRevision(cmd.Context(), to, paths)
-	if err == nil && len(old)+len(updated) == 0 {
-		err = unable(fmt.Errorf("no CustomResourceDefinition in %s of %s and %s", strings.Join(paths, ", "), from, to))
+	if err == nil && len(old.all)+len(updated.all) == 0 {
+		places := []string{strings.Join(paths, ", ") + " of " + from + " and " + to}
+		err = noDefinition(places, slices.Concat(old.skipped, updated.skipped))
 	}
 	return old, updated, err
 }
 
 // readRevision reads the definitions below paths in one revision.
-func readRevision(ctx context.Context, revision string, paths []string) (map[string]*source.Definition, error) {
+func readRevision(ctx context.Context, revision string, paths []string) (definitions, error) {
 	blobs, err := listBlobs(ctx, revision, paths)
 	if err != nil {
-		return nil, unable(err)
+		return definitions{}, unable(err)
 	}
-	var definitions []*source.Definition
+	reader := definitionReader{patches: map[string]bool{}}
+	files := make([]file, 0, len(blobs))
 	err = readBlobs(ctx, blobs, func(name string, data []byte) error {
-		for _, document := range manifest.Split(revision+":"+name, data) {
-			objects, err := document.Objects()
-			if err != nil {
-				// A directory may have templates, which are not YAML.
-				continue
-			}
-			for _, o := range objects {
-				if !source.IsDefinition(o) {
-					continue
-				}
-				def, err := source.Decode(o)
-				if err != nil {
-					return fmt.Errorf("%s: %w", at(o, ""), err)
-				}
-				definitions = append(definitions, def)
+		if slices.Contains(manifest.KustomizationNames, path.Base(name)) {
+			for _, patch := range manifest.Patches(data) {
+				reader.patches[revision+":"+path.Join(path.Dir(name), patch)] = true
 			}
 		}
+		files = append(files, file{revision + ":" + name, data})
 		return nil
 	})
 	if err != nil {
-		return nil, unable(err)
+		return definitions{}, unable(err)
 	}
-	return byName(definitions)
+	var found definitions
+	for _, f := range files {
+		if err := found.add(f.name, reader.read(manifest.Input{Name: f.name}, f.data)); err != nil {
+			return definitions{}, err
+		}
+	}
+	return found, nil
+}
+
+// file is the contents of a blob.
+type file struct {
+	name string
+	data []byte
 }
 
 // blob is a file of a revision.
 type blob struct{ name, hash string }
 
-// listBlobs lists the YAML and JSON files below paths in a revision.
+// listBlobs lists the YAML and JSON files below paths in a revision, and the kustomizations in the directories above.
 func listBlobs(ctx context.Context, revision string, paths []string) ([]blob, error) {
-	out, err := git(ctx, nil, slices.Concat([]string{"ls-tree", "-r", "-z", "--end-of-options", revision, "--"}, paths)...)
+	args := slices.Concat([]string{"ls-tree", "-r", "-z", "--end-of-options", revision, "--"}, paths, kustomizationsAbove(paths))
+	out, err := git(ctx, nil, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -91,11 +94,33 @@ func listBlobs(ctx context.Context, revision string, paths []string) ([]blob, er
 		// MODE blob HASH TAB NAME
 		header, name, ok := strings.Cut(entry, "\t")
 		fields := strings.Fields(header)
-		if ok && len(fields) == 3 && fields[1] == "blob" && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) {
+		if ok && len(fields) == 3 && fields[1] == "blob" && isManifest(name) {
 			blobs = append(blobs, blob{name, fields[2]})
 		}
 	}
 	return blobs, nil
+}
+
+// isManifest reports whether a file may have definitions, or is a kustomization.
+func isManifest(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) || slices.Contains(manifest.KustomizationNames, path.Base(name))
+}
+
+// kustomizationsAbove returns the names that kustomizations have in the directories above paths. git ignores those that do
+// not exist.
+func kustomizationsAbove(paths []string) []string {
+	var names []string
+	for _, p := range paths {
+		for dir := path.Clean(p); dir != "." && dir != "/" && dir != ".." && !strings.HasPrefix(dir, "../"); {
+			dir = path.Dir(dir)
+			for _, name := range manifest.KustomizationNames {
+				if full := path.Join(dir, name); !slices.Contains(names, full) {
+					names = append(names, full)
+				}
+			}
+		}
+	}
+	return names
 }
 
 // readBlobs reads files with one git process and calls visit for each.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +27,11 @@ Each finding has the file, line and column, the id of its rule, and the fix. Wit
 --fix the command writes the fixes that do not change what a definition means; it
 keeps comments and formatting. The other fixes need a decision of the author.
 
+The command skips patches: definitions without group, names and versions, and files that
+a kustomization lists as patches. It reads a template, such as a file of a Helm chart,
+without the actions ({{ }}) in and around its metadata, and skips it if the rest is not
+YAML. The last line has the numbers of what was skipped; -v names each.
+
 A directory or pattern in which there is no definition is an error, because a wrong
 path would otherwise pass in CI.`
 
@@ -46,7 +50,8 @@ const lintExamples = `  # Everything below a directory
 // linting is one run of the command lint.
 type linting struct {
 	reporting
-	fix bool
+	fix    bool
+	reader definitionReader
 }
 
 func newLintCommand(version string) *cobra.Command {
@@ -75,6 +80,7 @@ func (l *linting) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return unable(err)
 	}
+	l.reader = newDefinitionReader(inputs)
 	results, err := each(cmd, inputs, l.file)
 	if err != nil {
 		return err
@@ -83,6 +89,7 @@ func (l *linting) run(cmd *cobra.Command, args []string) error {
 	for i, result := range results {
 		report.Findings = append(report.Findings, result.findings...)
 		report.Objects += result.definitions
+		report.Skipped = append(report.Skipped, result.skipped...)
 		if result.definitions > 0 {
 			report.Files++
 		}
@@ -92,7 +99,7 @@ func (l *linting) run(cmd *cobra.Command, args []string) error {
 	}
 	searched := func(i manifest.Input) bool { return !i.Explicit }
 	if report.Objects == 0 && len(report.Findings) == 0 && slices.ContainsFunc(inputs, searched) {
-		return unable(fmt.Errorf("no CustomResourceDefinition in %s", strings.Join(args, ", ")))
+		return noDefinition(args, report.Skipped)
 	}
 	return l.finish(cmd, report)
 }
@@ -105,6 +112,7 @@ type linted struct {
 	findings    []finding.Finding
 	definitions int
 	fixed       int
+	skipped     []finding.Skipped
 }
 
 // file lints one file. With --fix it also fixes the file, and lints the result.

@@ -9,40 +9,25 @@ import (
 	"reflect"
 	"slices"
 
-	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/lint"
-	"holdfast.dev/holdfast/internal/definition/source"
 	"holdfast.dev/holdfast/internal/finding"
 	"holdfast.dev/holdfast/internal/manifest"
 )
 
-// lint returns the findings of one file. In a file that no argument names, it skips documents
-// that do not mention definitions: a directory may have templates, which are not YAML.
+// lint returns the findings of one file.
 func (l *linting) lint(ctx context.Context, input manifest.Input, data []byte) linted {
-	var result linted
-	name := displayName(input)
-	for _, document := range manifest.Split(name, data) {
-		if !input.Explicit && !bytes.Contains(document.Text, []byte(definition.Kind.Kind)) {
-			continue
-		}
-		objects, err := document.Objects()
-		if err != nil {
-			var syntax *manifest.SyntaxError
-			if errors.As(err, &syntax) {
-				result.findings = append(result.findings, lint.Syntax(name, syntax))
-			}
-			continue
-		}
-		definitions := slices.DeleteFunc(objects, func(o manifest.Object) bool { return !source.IsDefinition(o) })
-		// Duplicate keys may hide a definition: if two files are joined without a separator, the
-		// decoder takes the keys of the second.
-		if len(definitions) > 0 || bytes.Contains(document.Text, []byte(definition.Kind.Kind)) {
-			result.findings = append(result.findings, lint.Duplicates(document)...)
-		}
-		for _, o := range definitions {
-			result.definitions++
-			result.findings = append(result.findings, lint.Check(ctx, o)...)
-		}
+	file := l.reader.read(input, data)
+	result := linted{definitions: len(file.definitions), skipped: file.skipped}
+	for _, wrong := range file.wrong {
+		result.findings = append(result.findings, lint.Syntax(displayName(input), wrong))
+	}
+	// Duplicate keys may hide a definition: if two files are joined without a separator, the
+	// decoder takes the keys of the second.
+	for _, document := range file.documents {
+		result.findings = append(result.findings, lint.Duplicates(document)...)
+	}
+	for _, o := range file.definitions {
+		result.findings = append(result.findings, lint.Check(ctx, o)...)
 	}
 	result.findings = l.shown(result.findings)
 	finding.Sort(result.findings)
@@ -52,7 +37,7 @@ func (l *linting) lint(ctx context.Context, input manifest.Input, data []byte) l
 // mend returns the text of a file with the edits of its findings, and the number of edits.
 // It leaves out an edit that is not possible without changing other text.
 func mend(name string, data []byte, findings []finding.Finding) ([]byte, int) {
-	documents := manifest.Split(name, data)
+	documents := manifest.SplitTemplate(name, data)
 	changes := 0
 	// From the last document to the first, so that the offsets of the others stay valid.
 	for _, document := range slices.Backward(documents) {
@@ -70,7 +55,7 @@ func mend(name string, data []byte, findings []finding.Finding) ([]byte, int) {
 				}
 			}
 		}
-		data = bytes.Join([][]byte{data[:document.Start], edited.Text, data[document.End:]}, nil)
+		data = bytes.Join([][]byte{data[:document.Start], edited.Source(), data[document.End:]}, nil)
 	}
 	return data, changes
 }

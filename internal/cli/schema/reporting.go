@@ -19,12 +19,14 @@ type reporting struct {
 	output  string
 	failOn  string
 	ignored []string
+	verbose bool
 }
 
 func (r *reporting) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&r.output, "output", "o", "text", "output format: text, json, sarif or github")
 	flags.StringVar(&r.failOn, "fail-on", "error", "exit with 1 for findings of this severity: error, warning, note or never")
+	flags.BoolVarP(&r.verbose, "verbose", "v", false, "name the skipped patches and templates on stderr")
 	flags.StringSliceVar(&r.ignored, "ignore", nil, "ids of rules to ignore")
 }
 
@@ -62,6 +64,11 @@ func (r *reporting) finish(cmd *cobra.Command, report *finding.Report) error {
 	report.Rules, report.Version = r.rules, r.version
 	if err := report.Write(cmd.OutOrStdout(), finding.Format(r.output)); err != nil {
 		return unable(err)
+	}
+	if r.verbose {
+		for _, s := range report.Skipped {
+			fmt.Fprintln(cmd.ErrOrStderr(), skippedLine(s))
+		}
 	}
 	if threshold, ok := severities[r.failOn]; ok && report.Worst(threshold) {
 		return exitError{errors.New(report.Summary()), exitFound}

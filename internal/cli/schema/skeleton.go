@@ -56,12 +56,12 @@ type versionSkeleton struct {
 
 // readSkeletons returns the skeletons of the versions with a schema, all if version is empty.
 func readSkeletons(cmd *cobra.Command, args []string, version string) ([]versionSkeleton, error) {
-	definitions, err := readDefinitions(cmd, args)
+	found, err := readDefinitions(cmd, args)
 	if err != nil {
 		return nil, err
 	}
 	skeletons := []versionSkeleton{}
-	for _, def := range definitions {
+	for _, def := range found.all {
 		for i := range def.Spec.Versions {
 			v := &def.Spec.Versions[i]
 			if version != "" && v.Name != version {
@@ -80,7 +80,7 @@ func readSkeletons(cmd *cobra.Command, args []string, version string) ([]version
 		}
 	}
 	if version != "" && len(skeletons) == 0 {
-		return nil, unable(fmt.Errorf("no version %s in %s", version, definitions[0].Name))
+		return nil, unable(fmt.Errorf("no version %s in %s", version, found.all[0].Name))
 	}
 	return skeletons, nil
 }

@@ -51,6 +51,23 @@ func IsDefinition(o manifest.Object) bool {
 	return o.Kind == definition.Kind.Kind && group == definition.GroupName
 }
 
+// IsPatch reports whether a definition is only a part that kustomize merges into a whole one: it has neither a group nor
+// names nor versions.
+func IsPatch(o manifest.Object) bool {
+	var fields struct {
+		Spec map[string]json.RawMessage `json:"spec"`
+	}
+	if err := json.Unmarshal(o.JSON, &fields); err != nil {
+		return false
+	}
+	for _, name := range []string{"group", "names", "versions"} {
+		if _, has := fields.Spec[name]; has {
+			return false
+		}
+	}
+	return true
+}
+
 // Decode decodes a definition. The error is a *FieldError.
 func Decode(o manifest.Object) (*Definition, error) {
 	_, version, _ := strings.Cut(o.APIVersion, "/")
