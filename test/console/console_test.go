@@ -124,7 +124,7 @@ func TestDefinition(t *testing.T) {
 	got := b.text("#version-v1")
 	for _, want := range []string{
 		".spec.hull\tstring\tx-kubernetes-immutable", "spec is optional: it can be removed and then set again",
-		"add x-kubernetes-immutable: true to spec, or make it required", "no-delete unless scrap",
+		"make spec required; or write x-kubernetes-update: [NoUnset] on spec", "no-delete unless scrap",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("version %q, want %q", got, want)

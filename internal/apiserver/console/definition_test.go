@@ -60,7 +60,8 @@ spec:
 	escapes := []console.Escape{{
 		Field:   ".spec.hull",
 		Problem: "immutable, but spec is optional: it can be removed and then set again with another value",
-		Remedy:  "add x-kubernetes-immutable: true to spec, or make it required",
+		Remedy: `make spec required; or write x-kubernetes-update: [NoUnset] on spec, or no-unset in the annotation; or for every Kubernetes server: ` +
+			`add the rule "!has(oldSelf.spec) || has(self.spec)" to the root`,
 	}}
 	if diff := cmp.Diff(escapes, report.Versions[0].Escapes); diff != "" {
 		t.Errorf("escapes (-want +got):\n%s", diff)

@@ -3,7 +3,6 @@ package escape
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/schema"
@@ -47,6 +46,10 @@ type Escape struct {
 	Hole   Hole
 	// Close is the marker on Parent that prevents the escape.
 	Close immutability.Marker
+
+	// For Fixes.
+	field, parent *frame
+	reader        ruleReader
 }
 
 // String returns the text of the warning.
@@ -75,22 +78,6 @@ func (e Escape) Problem() string {
 	return fmt.Sprintf("%s, but %s and then set again with another value", promise, e.Hole.of(immutability.Field(e.Parent)))
 }
 
-// Remedy says how to close the escape.
-func (e Escape) Remedy() string {
-	parent := immutability.Field(e.Parent)
-	if e.ofStatus() {
-		return fmt.Sprintf("add the rule %s to the root", keepStatus)
-	}
-	if e.Close.Keyword() == schema.UpdateKeyword {
-		return fmt.Sprintf("write %s: [%s] on %s, or %s in the annotation",
-			schema.UpdateKeyword, strings.Join(e.Close.Constraints(), ", "), parent, e.Close.Word())
-	}
-	if e.canRequire() {
-		return fmt.Sprintf("add %s: true to %s, or make it required", e.Close.Keyword(), parent)
-	}
-	return fmt.Sprintf("add %s: true to %s", e.Close.Keyword(), parent)
-}
-
 // keepStatus is a CEL rule that forbids removing the status.
 const keepStatus = `"!has(oldSelf.status) || has(self.status)"`
 
@@ -100,7 +87,7 @@ func (e Escape) ofStatus() bool {
 	return e.canRequire() && immutability.Field(e.Parent) == "status"
 }
 
-// canRequire reports whether a required parent closes the escape too.
+// canRequire reports whether a required parent closes the escape too, if it is the only one.
 func (e Escape) canRequire() bool {
 	return e.Hole == OptionalField && e.Close == immutability.Immutable
 }

@@ -15,9 +15,10 @@ func (f *finder) promise(field *frame, marker immutability.Marker, rule string) 
 		holes = append(holes, Escape{
 			Field: field.path, Promise: marker, Rule: rule,
 			Parent: parent.path, Hole: hole, Close: closer,
+			field: field, parent: parent, reader: f.reader,
 		})
 	}
-	if hole, open := field.unset(); open && rule == "" && marker == immutability.NoModify && !field.kept() {
+	if hole, open := field.unset(); open && rule == "" && marker == immutability.NoModify {
 		report(field, hole, immutability.SetOnce)
 	}
 	var below *frame // the frame under at, on the path to the field
@@ -41,7 +42,7 @@ func (f *finder) promise(field *frame, marker immutability.Marker, rule string) 
 			continue
 		}
 		hole, open := at.hole(field)
-		if settled || !open || at == field && rule == "" || at.kept() || at != field && at.staysSet() {
+		if settled || !open || at == field && rule == "" {
 			settled = false
 			continue
 		}
@@ -61,10 +62,12 @@ func (f *finder) promise(field *frame, marker immutability.Marker, rule string) 
 // hole returns the first write of an escape that removes or overwrites this property.
 // open is false if there is no such write.
 func (at *frame) hole(field *frame) (hole Hole, open bool) {
+	staysSet := at != field && at.staysSet()
 	switch {
-	case !at.parent.Schema.Requires(at.Name) && at.Schema.Default == nil:
+	case !at.parent.Schema.Requires(at.Name) && at.Schema.Default == nil && !staysSet && !at.kept():
 		return OptionalField, true
-	case at.Schema.Nullable:
+	case at.Schema.Nullable && !staysSet:
+		// For has(), null is a value.
 		return NullableField, true
 	case at.Schema.Type == "" && at != field:
 		return UntypedField, true

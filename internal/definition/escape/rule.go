@@ -18,10 +18,11 @@ type rule struct {
 	expr ast.Expr
 }
 
-// ruleReader parses the rules of nodes, each node once.
+// ruleReader parses the rules of nodes, each text once.
 type ruleReader struct {
 	parser *parser.Parser
-	known  map[*schema.Schema][]rule
+	// known has no expression for a text that does not parse.
+	known map[string]rule
 }
 
 // newRuleReader returns a reader that does not expand the macros has(), all() and
@@ -37,7 +38,7 @@ func newRuleReader() ruleReader {
 		// ignored.
 		return ruleReader{}
 	}
-	return ruleReader{p, map[*schema.Schema][]rule{}}
+	return ruleReader{p, map[string]rule{}}
 }
 
 // read parses the rules of s. Rules that do not parse are left out: the validation
@@ -46,22 +47,30 @@ func (r ruleReader) read(s *schema.Schema) []rule {
 	if r.parser == nil || len(s.Validations) == 0 {
 		return nil
 	}
-	if rules, read := r.known[s]; read {
-		return rules
-	}
 	var rules []rule
 	for _, v := range s.Validations {
 		if v == nil {
 			continue
 		}
-		parsed, errs := r.parser.Parse(common.NewTextSource(v.Rule))
-		if errs != nil && len(errs.GetErrors()) > 0 || parsed == nil {
-			continue
+		parsed, isKnown := r.known[v.Rule]
+		if !isKnown {
+			parsed = r.parse(v.Rule)
+			r.known[v.Rule] = parsed
 		}
-		rules = append(rules, rule{strings.TrimSpace(v.Rule), parsed.Expr()})
+		if parsed.expr != nil {
+			rules = append(rules, parsed)
+		}
 	}
-	r.known[s] = rules
 	return rules
+}
+
+// parse parses one rule.
+func (r ruleReader) parse(text string) rule {
+	parsed, errs := r.parser.Parse(common.NewTextSource(text))
+	if errs != nil && len(errs.GetErrors()) > 0 || parsed == nil {
+		return rule{}
+	}
+	return rule{strings.TrimSpace(text), parsed.Expr()}
 }
 
 // refuses reports whether the rule refuses every write in which s happens.

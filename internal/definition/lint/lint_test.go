@@ -124,7 +124,8 @@ func TestCheck(t *testing.T) {
 			want: []string{
 				"10:1 warning escape properties[spec].properties[o].properties[a]: " +
 					"immutable, but spec.o is optional: it can be removed and then set again with another value",
-				"add x-kubernetes-immutable: true to spec.o, or make it required",
+				`make spec.o required; or write x-kubernetes-update: [NoUnset] on spec.o, or no-unset in the annotation; or for every Kubernetes server: ` +
+					`add the rule "!has(oldSelf.o) || has(self.o)" to spec`,
 			},
 		},
 		"an escape from a rule": {
@@ -133,7 +134,8 @@ func TestCheck(t *testing.T) {
 			want: []string{
 				"10:1 warning escape-cel properties[spec].properties[a]: immutable by the rule \"self == oldSelf\", " +
 					"but spec.a is optional: it can be removed and then set again with another value",
-				"add x-kubernetes-immutable: true to spec.a, or make it required",
+				`make spec.a required; or add x-kubernetes-immutable: true to spec.a; or for every Kubernetes server: ` +
+					`add the rule "!has(oldSelf.a) || has(self.a)" to spec`,
 			},
 		},
 		"an escape from a rule with &&": {
@@ -144,7 +146,8 @@ func TestCheck(t *testing.T) {
 				"11:32 warning escape-cel properties[spec].properties[a].properties[b]: " +
 					"immutable by the rule \"self.b == oldSelf.b && self.c < 5\", " +
 					"but spec.a is optional: it can be removed and then set again with another value",
-				"add x-kubernetes-immutable: true to spec.a, or make it required",
+				`make spec.a required; or write x-kubernetes-update: [NoUnset] on spec.a, or no-unset in the annotation; or for every Kubernetes server: ` +
+					`add the rule "!has(oldSelf.a) || has(self.a)" to spec`,
 			},
 		},
 		"values of a map": {
@@ -153,7 +156,8 @@ func TestCheck(t *testing.T) {
 			want: []string{
 				"10:1 note escape-item properties[spec].additionalProperties: " +
 					"immutable, but a key of spec can be removed and then set again with another value",
-				"add x-kubernetes-addition-only: true to spec",
+				`add x-kubernetes-addition-only: true to spec; or for every Kubernetes server: ` +
+					`add the rule "oldSelf.all(k, k in self)" to spec`,
 			},
 		},
 		"no-modify": {
@@ -161,7 +165,8 @@ func TestCheck(t *testing.T) {
 			want: []string{
 				"10:14 warning escape properties[spec].properties[a]: " +
 					"no-modify, but spec.a is optional: it can be removed and then set again with another value",
-				"write x-kubernetes-update: [NoUnset, NoModify] on spec.a, or set-once in the annotation",
+				`make spec.a required; or write x-kubernetes-update: [NoUnset, NoModify] on spec.a, or set-once in the annotation; or for every Kubernetes server: ` +
+					`add the rule "!has(oldSelf.a) || has(self.a)" to spec`,
 			},
 		},
 		"a misspelled constraint": {
@@ -207,7 +212,8 @@ func TestCheck(t *testing.T) {
 				"protect it: has(oldSelf.status.phase) && ..., or !has(oldSelf.status.phase) || ...",
 				"9:66 warning escape properties[spec].properties[a]: " +
 					"no-modify, but spec.a is optional: it can be removed and then set again with another value",
-				"write x-kubernetes-update: [NoUnset, NoModify] on spec.a, or set-once in the annotation",
+				`make spec.a required; or write x-kubernetes-update: [NoUnset, NoModify] on spec.a, or set-once in the annotation; or for every Kubernetes server: ` +
+					`add the rule "!has(oldSelf.a) || has(self.a)" to spec`,
 			},
 		},
 		"a status": {
@@ -217,7 +223,8 @@ func TestCheck(t *testing.T) {
 					"immutable under status: it can only be set by the write that sets the status for the first time",
 				"9:50 warning escape properties[status].properties[a]: " +
 					"immutable, but status is optional: it can be removed and then set again with another value",
-				`add the rule "!has(oldSelf.status) || has(self.status)" to the root`,
+				`write x-kubernetes-update: [NoUnset] on status, or no-unset in the annotation; or for every Kubernetes server: ` +
+					`add the rule "!has(oldSelf.status) || has(self.status)" to the root`,
 			},
 		},
 		"a status that stays": {
