@@ -84,9 +84,11 @@ func TestPatches(t *testing.T) {
 		text string
 		want []string
 	}{
-		"all forms": {`{patches: [{path: a.yaml, target: {kind: A}}, b.yaml, {patch: "- op: add"}],
+		"all forms": {
+			`{patches: [{path: a.yaml, target: {kind: A}}, b.yaml, {patch: "- op: add"}],
 			patchesStrategicMerge: [c.yaml, "kind: A\nspec: {}"], patchesJson6902: [{path: d.json}, {patch: x}]}`,
-			[]string{"a.yaml", "b.yaml", "c.yaml", "d.json"}},
+			[]string{"a.yaml", "b.yaml", "c.yaml", "d.json"},
+		},
 		"none":             {`{resources: [a.yaml]}`, nil},
 		"no list":          {`{patches: a.yaml}`, nil},
 		"no kustomization": {`- a`, nil},

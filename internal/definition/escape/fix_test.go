@@ -178,7 +178,8 @@ func (g generator) node(depth int64, portable bool) map[string]any {
 
 func (g generator) list(depth int64, portable bool) map[string]any {
 	items := map[string]any{"type": "object", "required": []any{"name"}, "properties": map[string]any{
-		"name": map[string]any{"type": "string", "maxLength": int64(5)}, "v": g.node(depth-1, portable)}}
+		"name": map[string]any{"type": "string", "maxLength": int64(5)}, "v": g.node(depth-1, portable),
+	}}
 	list := map[string]any{"type": "array", "items": items, "maxItems": int64(3)}
 	// In another list, Kubernetes does not find the old value of an item.
 	if portable || g.maybe() {
