@@ -52,6 +52,9 @@ func withoutElection(obj map[string]any) map[string]any {
 	out := unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}
 	annotations := out.GetAnnotations()
 	delete(annotations, LeaderAnnotation)
+	if len(annotations) == 0 {
+		annotations = nil // an object without annotations equals one whose only annotation is the record
+	}
 	out.SetAnnotations(annotations)
 	out.SetManagedFields(nil)
 	out.SetResourceVersion("")

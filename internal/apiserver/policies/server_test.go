@@ -158,6 +158,18 @@ func TestElection(t *testing.T) {
 	f.policy("data", `{resources: [configmaps], rules: [immutable data]}`)
 	f.want("the record", f.patch(configMaps, "e", `{metadata: {annotations: {`+leader+`: "b"}}}`), "ok")
 	f.want("the data", f.patch(configMaps, "e", `{metadata: {annotations: {`+leader+`: "c"}}, data: {a: z}}`), "which policy data forbids")
+
+	f.policy("annotations", `{resources: [configmaps], rules: [immutable metadata.annotations]}`)
+	for name, metadata := range map[string]string{"none": `{name: none}`, "another": `{name: another, annotations: {a: x}}`} {
+		f.create(configMaps, `{apiVersion: v1, kind: ConfigMap, metadata: `+metadata+`, data: {a: x}}`)
+		f.want(name+": add the record", f.patch(configMaps, name, `{metadata: {annotations: {`+leader+`: "a"}}}`), "ok")
+		f.want(name+": change the record", f.patch(configMaps, name, `{metadata: {annotations: {`+leader+`: "b"}}}`), "ok")
+		f.want(name+": another annotation", f.patch(configMaps, name, `{metadata: {annotations: {`+leader+`: "c", a: z}}}`),
+			"which policy annotations forbids")
+		f.want(name+": remove the record and change a label", f.patch(configMaps, name, `{metadata: {annotations: {`+leader+`: null}, labels: {a: b}}}`),
+			"which policy annotations forbids")
+		f.want(name+": remove the record", f.patch(configMaps, name, `{metadata: {annotations: {`+leader+`: null}}}`), "ok")
+	}
 }
 
 func (f *fixture) tryCreate(resource, text string) error {
