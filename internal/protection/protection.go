@@ -82,6 +82,10 @@ func Override(ctx context.Context) {
 	}
 }
 
+// DryRun returns a context in which nothing counts, for a dry run that the filter cannot see: a client can ask for it in the body of a
+// deletion or eviction.
+func DryRun(ctx context.Context) context.Context { return context.WithValue(ctx, recordKey{}, nil) }
+
 // Counts reports whether a refusal of the request of a context counts: the request is an update and no dry run.
 func Counts(ctx context.Context) bool {
 	_, ok := ctx.Value(recordKey{}).(*record)

@@ -129,7 +129,7 @@ func (p *Plugin) find(ctx context.Context, query Query, value string) (found kep
 		t := targetOf(resource, object)
 		why := &reason{text: "it exists"}
 		if value != WhileObjects {
-			if why, err = p.reasonFor(ctx, query.Resource, obj, by{}); err != nil {
+			if why, err = p.reasonFor(ctx, query.Resource, obj, nil); err != nil {
 				return kept{}, err
 			}
 		} else if query.Namespace != "" && inEveryNamespace[target{resource: resource, name: t.name}] {

@@ -53,6 +53,9 @@ func (p *Plugin) currentRules() Rules {
 
 // Validate implements admission.ValidationInterface.
 func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if a.IsDryRun() {
+		ctx = protection.DryRun(ctx)
+	}
 	var err error
 	switch {
 	case a.GetOperation() != admission.Delete:
@@ -66,9 +69,7 @@ func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admissi
 		err = p.checkDeletion(ctx, a)
 	}
 	if IsRefusal(err) {
-		if !a.IsDryRun() {
-			protection.Refuse(ctx, protection.KeptObject)
-		}
+		protection.Refuse(ctx, protection.KeptObject)
 		if a.GetName() != "" { // in a collection, every object would need a key of its own
 			_ = a.AddAnnotation(auditKey, a.GetResource().GroupResource().String()+"/"+a.GetName())
 		}
@@ -79,7 +80,7 @@ func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admissi
 // checkDeletion returns a refusal if an object is kept, or if it is a namespace with kept objects. The registry of definitions calls
 // CheckDefinition.
 func (p *Plugin) checkDeletion(ctx context.Context, a admission.Attributes) error {
-	err := p.check(ctx, a.GetResource(), a.GetOldObject(), by{a.GetUserInfo(), a.IsDryRun()})
+	err := p.check(ctx, a.GetResource(), a.GetOldObject(), a.GetUserInfo())
 	if err != nil || a.GetResource().GroupResource() != namespaces {
 		return err
 	}
@@ -89,7 +90,7 @@ func (p *Plugin) checkDeletion(ctx context.Context, a admission.Attributes) erro
 // CheckObject returns a refusal if an object is kept. The rights of the user in the context lift rules.
 func (p *Plugin) CheckObject(ctx context.Context, resource schema.GroupVersionResource, obj runtime.Object) error {
 	u, _ := genericapirequest.UserFrom(ctx)
-	return p.check(ctx, resource, obj, by{user: u})
+	return p.check(ctx, resource, obj, u)
 }
 
 // Validation returns CheckObject for the objects of a resource, as the validation of a deletion.
@@ -97,13 +98,8 @@ func (p *Plugin) Validation(resource schema.GroupVersionResource) rest.ValidateO
 	return func(ctx context.Context, obj runtime.Object) error { return p.CheckObject(ctx, resource, obj) }
 }
 
-// by is the client that deletes an object. The zero value is the server.
-type by struct {
-	user   user.Info
-	dryRun bool
-}
-
-func (p *Plugin) check(ctx context.Context, resource schema.GroupVersionResource, obj runtime.Object, by by) error {
+// check returns a refusal if an object is kept. by deletes the object; it is nil for the server.
+func (p *Plugin) check(ctx context.Context, resource schema.GroupVersionResource, obj runtime.Object, by user.Info) error {
 	object, err := meta.Accessor(obj)
 	if err != nil || object.GetDeletionTimestamp() != nil {
 		return err
@@ -116,7 +112,7 @@ func (p *Plugin) check(ctx context.Context, resource schema.GroupVersionResource
 }
 
 // reasonFor returns the reason for which an object is kept, nil if there is none. The value while-objects keeps nothing by itself.
-func (p *Plugin) reasonFor(ctx context.Context, resource schema.GroupVersionResource, obj runtime.Object, by by) (*reason, error) {
+func (p *Plugin) reasonFor(ctx context.Context, resource schema.GroupVersionResource, obj runtime.Object, by user.Info) (*reason, error) {
 	if InForce(resource.GroupResource(), obj) == Always {
 		object, err := meta.Accessor(obj)
 		if err != nil {
@@ -128,17 +124,17 @@ func (p *Plugin) reasonFor(ctx context.Context, resource schema.GroupVersionReso
 	if !rules.Guards(resource.GroupResource()) {
 		return nil, nil
 	}
-	if by.user != nil && isServer(by.user) {
-		by.user = nil
+	if by != nil && isServer(by) {
+		by = nil
 	}
-	if object, err := meta.Accessor(obj); err != nil || by.user == nil && inEveryNamespace[target{resource: resource.GroupResource(), name: object.GetName()}] {
+	if object, err := meta.Accessor(obj); err != nil || by == nil && inEveryNamespace[target{resource: resource.GroupResource(), name: object.GetName()}] {
 		return nil, err // a rule for all ConfigMaps would keep all namespaces
 	}
 	content, err := toMap(obj)
 	if err != nil {
 		return nil, err
 	}
-	rule, err := rules.NoDelete(ctx, Deletion{Resource: resource, Object: content, User: by.user, DryRun: by.dryRun})
+	rule, err := rules.NoDelete(ctx, Deletion{Resource: resource, Object: content, User: by})
 	if err != nil || rule == nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ type Rules interface {
 	// Guards reports whether a rule may forbid to delete an object of a resource. It is called for every deletion, so it is cheap.
 	Guards(resource schema.GroupResource) bool
 	// NoDelete returns the first rule that forbids the deletion, or nil. It has evaluated the condition of the rule (while) for the
-	// object, and the rights of the user (unless).
+	// object, and the rights of the user (unless). In a dry run, protection.Counts of the context is false.
 	NoDelete(ctx context.Context, deletion Deletion) (*Rule, error)
 }
 
@@ -46,8 +46,6 @@ type Deletion struct {
 	// User deletes the object. It is nil if the object would be deleted with its namespace or definition, and if a controller of the
 	// server deletes it: then no right lifts a rule.
 	User user.Info
-	// DryRun means that the object stays.
-	DryRun bool
 }
 
 // noRules are no rules.

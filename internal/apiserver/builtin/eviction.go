@@ -75,11 +75,14 @@ func (r *evictionREST) Create(
 			return nil, err
 		}
 	}
+	if dryrun.IsDryRun(eviction.DeleteOptions.DryRun) {
+		ctx = protection.DryRun(ctx)
+	}
 	pod, err := r.deleteUnguarded(ctx, name, eviction.DeleteOptions)
 	if err == nil && pod != nil {
 		err = r.deleteGuarded(ctx, pod, eviction.DeleteOptions)
 	}
-	if keep.IsRefusal(err) && !dryrun.IsDryRun(eviction.DeleteOptions.DryRun) {
+	if keep.IsRefusal(err) {
 		protection.Refuse(ctx, protection.KeptObject)
 	}
 	if err != nil {

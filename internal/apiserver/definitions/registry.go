@@ -154,8 +154,11 @@ func (r *Registry) Delete(
 		return r.Store.Delete(ctx, name, validate, options)
 	}
 	dryRun := dryrun.IsDryRun(options.DryRun)
+	if dryRun {
+		ctx = protection.DryRun(ctx)
+	}
 	marked, err := r.terminate(ctx, crd, validate, options)
-	if keep.IsRefusal(err) && !dryRun {
+	if keep.IsRefusal(err) {
 		protection.Refuse(ctx, protection.KeptObject)
 	}
 	if err != nil {

@@ -87,9 +87,7 @@ func (r *Rules) NoDelete(ctx context.Context, d keep.Deletion) (*keep.Rule, erro
 	}
 	if len(verbs) > 0 {
 		update.OverrideDeletion(ctx, of.String(), verbs)
-		if !d.DryRun {
-			protection.Override(ctx)
-		}
+		protection.Override(ctx)
 	}
 	return nil, nil
 }
@@ -138,7 +136,7 @@ func (r *Rules) may(ctx context.Context, d deleted, verb string) bool {
 // announceDeletion records an Event about the policy, unless the deletion is a dry run. A deletion without a user is one of the server,
 // which tries again and again, or a question about the objects in a namespace.
 func (r *Rules) announceDeletion(ctx context.Context, d deleted, by policy.Kept) {
-	if events := r.events.Load(); events != nil && d.User != nil && !d.DryRun && protection.Counts(ctx) {
+	if events := r.events.Load(); events != nil && d.User != nil && protection.Counts(ctx) {
 		events.RecordDeletion(objectText(d.Resource.GroupResource().String(), d.namespace, d.name), by)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -40,20 +41,27 @@ func (f *fixture) impersonating(user string) *fixture {
 	return f.connect(config)
 }
 
+// events returns the messages of the Events about a policy.
+func (f *fixture) events(policy string) []string {
+	f.Helper()
+	events, err := f.server.Client(f.TB).CoreV1().Events("").List(f.Context(), metav1.ListOptions{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	var found []string
+	for i := range events.Items {
+		if about := events.Items[i].InvolvedObject; about.Kind == "ImmutabilityPolicy" && about.Name == policy {
+			found = append(found, events.Items[i].Message)
+		}
+	}
+	return found
+}
+
 // awaitEvents waits until Events about a policy have these messages.
 func (f *fixture) awaitEvents(policy string, messages ...string) {
 	f.Helper()
 	waittest.Until(f.TB, "Events about policy "+policy, func() bool {
-		events, err := f.server.Client(f.TB).CoreV1().Events("").List(f.Context(), metav1.ListOptions{})
-		if err != nil {
-			f.Fatal(err)
-		}
-		var found []string
-		for i := range events.Items {
-			if about := events.Items[i].InvolvedObject; about.Kind == "ImmutabilityPolicy" && about.Name == policy {
-				found = append(found, events.Items[i].Message)
-			}
-		}
+		found := f.events(policy)
 		return !slices.ContainsFunc(messages, func(message string) bool { return !slices.Contains(found, message) })
 	})
 }
@@ -128,6 +136,48 @@ rules: [{level: Metadata, verbs: [patch, delete, deletecollection]}]
 		if !strings.Contains(string(logged), `"rules.holdfast.dev/override":"`+value+`"`) {
 			t.Errorf("the audit log has no override %q:\n%s", value, logged)
 		}
+	}
+}
+
+// TestDryRunInBody checks that a deletion or eviction whose body asks for a dry run has no Event, and does not count.
+func TestDryRunInBody(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const policy = `
+apiVersion: guard.holdfast.dev/v1beta1
+kind: ImmutabilityPolicy
+metadata: {name: NAME}
+spec:
+  resources: [configmaps, pods, customresourcedefinitions.apiextensions.k8s.io]
+  rules: [RULE]
+  objectSelector: {matchLabels: {kept: NAME}}
+`
+	write(t, dir, "always.yaml", strings.NewReplacer("NAME", "always", "RULE", "no-delete").Replace(policy))
+	write(t, dir, "unless.yaml", strings.NewReplacer("NAME", "unless", "RULE", "no-delete unless retire").Replace(policy))
+	f := start(t, apiserver.Config{RulesDir: dir})
+	evict := func(name string, options metav1.DeleteOptions) string {
+		return outcome(f.server.Client(t).CoreV1().Pods("default").EvictV1(t.Context(), &policyv1.Eviction{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, DeleteOptions: &options,
+		}))
+	}
+	dryRun := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
+	for kept, want := range map[string]string{"always": `the rule "no-delete" of policy always keeps it`, "unless": "ok"} {
+		f.create(definitions, strings.NewReplacer("widgets", kept, "{name: ", "{labels: {kept: "+kept+"}, name: ", "Widget", "Kind"+kept).Replace(widgetsDefinition))
+		f.create(configMaps, `{apiVersion: v1, kind: ConfigMap, metadata: {name: c-`+kept+`, labels: {kept: `+kept+`}}}`)
+		f.create("default/pods", `{apiVersion: v1, kind: Pod, metadata: {name: `+kept+`, labels: {kept: `+kept+`}}, spec: {containers: [{name: c, image: i}]}}`)
+		f.want("an eviction", evict(kept, dryRun), want)
+		f.want("a definition", f.delete(definitions, kept+".example.com", dryRun), want)
+		f.want("a deletion", f.delete(configMaps, "c-"+kept, dryRun), want)
+	}
+	f.wantMetric("holdfast_rule_overrides_total 0")
+	f.wantMetric(`holdfast_refusals_total{protection="kept-object"} 0`)
+	f.want("without dry run", evict("always", metav1.DeleteOptions{}), "cannot be deleted")
+	f.want("without dry run", evict("unless", metav1.DeleteOptions{}), "ok")
+	f.wantMetric("holdfast_rule_overrides_total 1")
+	f.wantMetric(`holdfast_refusals_total{protection="kept-object"} 1`)
+	f.awaitEvents("always", "refused the deletion of pods default/always: no-delete")
+	if found := f.events("always"); len(found) != 1 {
+		t.Errorf("Events %q, want only that of the eviction", found)
 	}
 }
 
