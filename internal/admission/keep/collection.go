@@ -7,28 +7,37 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/util/dryrun"
 )
 
 // Collection is the deletion of a collection. It leaves out kept objects:
 //
-//	collection := keep.NewCollection(resource)
+//	collection := keep.NewCollection(resource, options, which)
 //	found, err := store.DeleteCollection(ctx, collection.Skip(validate), options, which)
 //	return collection.Result(found, err)
 type Collection struct {
 	resource schema.GroupResource
+	dryRun   bool
+	which    internalversion.ListOptions
 
 	mu   sync.Mutex
 	seen map[string]bool
 	kept kept
 }
 
-// NewCollection returns the deletion of a collection of a resource.
-func NewCollection(resource schema.GroupResource) *Collection {
-	return &Collection{resource: resource, seen: map[string]bool{}}
+// NewCollection returns the deletion of a collection of a resource. which may be nil.
+func NewCollection(resource schema.GroupResource, options *metav1.DeleteOptions, which *internalversion.ListOptions) *Collection {
+	c := &Collection{resource: resource, dryRun: options != nil && dryrun.IsDryRun(options.DryRun), seen: map[string]bool{}}
+	if which != nil {
+		c.which = *which
+	}
+	return c
 }
 
 // Skip returns the validation of one deletion. For a kept object its error is NotFound, which the registry store of the library
@@ -75,11 +84,27 @@ func (c *Collection) Result(found runtime.Object, err error) (runtime.Object, er
 	if err != nil || c.kept.count == 0 {
 		return found, err
 	}
-	verb := "were"
-	if c.kept.count == 1 {
-		verb = "was"
+	stay, others := "were not deleted", "were deleted"
+	switch {
+	case c.dryRun:
+		stay, others = "would not be deleted", "would be deleted"
+	case c.kept.count == 1:
+		stay = "was not deleted"
 	}
-	message := fmt.Sprintf("%s of %s must be kept and %s not deleted: %s; all others were deleted; %s",
-		c.kept.objects(), c.resource, verb, c.kept.names(), c.kept.causes[0].Message)
+	if c.isPage(found) {
+		others = "of this page (limit, continue) " + others
+	}
+	message := fmt.Sprintf("%s of %s must be kept and %s: %s; all others %s; %s",
+		c.kept.objects(), c.resource, stay, c.kept.names(), others, c.kept.causes[0].Message)
 	return nil, conflict(target{resource: c.resource}, message, c.kept.causes)
+}
+
+// isPage reports whether the request was about a part of the collection. Without a limit the store reads page after page, and returns
+// the continue token of the first one.
+func (c *Collection) isPage(found runtime.Object) bool {
+	if c.which.Continue != "" {
+		return true
+	}
+	list, err := meta.ListAccessor(found)
+	return c.which.Limit > 0 && err == nil && list.GetContinue() != ""
 }

@@ -101,13 +101,30 @@ func TestDeleteCollection(t *testing.T) {
 			c.mustCreate(t, kind.resource, kind.object(`{name: a, labels: {all: "yes"}}`), kind.object(`{name: z, labels: {all: "yes"}}`))
 			objects, which := c.Dynamic.Resource(kind.resource).Namespace(c.Namespace), metav1.ListOptions{LabelSelector: "all=yes"}
 			err := objects.DeleteCollection(t.Context(), metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}, which)
-			wantRefusal(t, err, "7 objects")
+			wantRefusal(t, err, "7 objects of "+kind.resource.GroupResource().String()+" must be kept and would not be deleted: ",
+				"; all others would be deleted; ")
 			if got, want := c.names(t, kind.resource), "a k1 k2 k3 k4 k5 k6 k7 z"; got != want {
 				t.Errorf("after a dry run: %s, want %s", got, want)
 			}
+			page := which
+			page.Limit = 2 // a, which is deleted, and k1
+			err = objects.DeleteCollection(t.Context(), metav1.DeleteOptions{}, page)
+			wantRefusal(t, err, "1 object of ", "/k1; all others of this page (limit, continue) were deleted; ")
+			if got, want := c.names(t, kind.resource), "k1 k2 k3 k4 k5 k6 k7 z"; got != want {
+				t.Errorf("after a page: %s, want %s", got, want)
+			}
+			listed, err := objects.List(t.Context(), page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rest := which
+			rest.Continue = listed.GetContinue() // from k3 on
+			err = objects.DeleteCollection(t.Context(), metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}, rest)
+			wantRefusal(t, err, "5 objects of ", "; all others of this page (limit, continue) would be deleted; ")
+			which.Limit = 20 // more than there are
 			err = objects.DeleteCollection(t.Context(), metav1.DeleteOptions{}, which)
 			wantRefusal(t, err, "7 objects of "+kind.resource.GroupResource().String()+" must be kept and were not deleted: ", "/k1, ", "/k5 and 2 more",
-				"all others were deleted")
+				"; all others were deleted; ")
 			if causesOf(err) != 5 {
 				t.Errorf("%d causes, want 5", causesOf(err))
 			}

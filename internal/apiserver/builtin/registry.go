@@ -44,7 +44,7 @@ func (r *kindREST) Categories() []string { return r.kind.Categories }
 func (r *kindREST) DeleteCollection(
 	ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions, which *internalversion.ListOptions,
 ) (runtime.Object, error) {
-	collection := keep.NewCollection(r.kind.GroupResource())
+	collection := keep.NewCollection(r.kind.GroupResource(), options, which)
 	found, err := r.Store.DeleteCollection(ctx, collection.Skip(validate), options, which)
 	return collection.Result(found, err)
 }

@@ -232,7 +232,7 @@ func (r *Registry) DeleteCollection(
 	if !ok {
 		return nil, fmt.Errorf("unexpected list %T", found)
 	}
-	collection := keep.NewCollection(Resource)
+	collection := keep.NewCollection(Resource, options, which)
 	for i := range list.Items {
 		_, _, err := r.Delete(ctx, list.Items[i].Name, validate, options.DeepCopy())
 		switch {

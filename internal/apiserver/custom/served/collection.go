@@ -19,7 +19,7 @@ type collections struct{ *genericregistry.Store }
 func (c collections) DeleteCollection(
 	ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions, which *internalversion.ListOptions,
 ) (runtime.Object, error) {
-	collection := keep.NewCollection(c.DefaultQualifiedResource)
+	collection := keep.NewCollection(c.DefaultQualifiedResource, options, which)
 	found, err := c.Store.DeleteCollection(ctx, collection.Skip(validate), options, which)
 	return collection.Result(found, err)
 }
