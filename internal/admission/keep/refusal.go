@@ -65,6 +65,8 @@ func byRule(rule *Rule) *reason {
 		why.advice = fmt.Sprintf("a user that may %s it can delete it", rule.Unless)
 	case rule.While != "":
 		why.advice = "it can be deleted when the condition is not true any more"
+	case rule.File != "":
+		why.advice = fmt.Sprintf("remove the rule from the file %s of --rules-dir first", rule.File)
 	}
 	return why
 }

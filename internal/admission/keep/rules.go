@@ -25,6 +25,8 @@ type Rule struct {
 	immutability.Mark
 	// Policy is the name of the policy that has the rule, "" for a rule of a definition.
 	Policy string
+	// File is the file of --rules-dir that has the policy, "" for a policy that is stored.
+	File string
 	// Unclear says why the condition of the rule could not be evaluated for the object. The rule holds then.
 	Unclear error
 }

@@ -76,6 +76,7 @@ func (r *Rules) NoDelete(ctx context.Context, d keep.Deletion) (*keep.Rule, erro
 		}
 		rule := &keep.Rule{Mark: *found.Refused, Policy: kept.Policy, Unclear: found.Unclear}
 		if kept.Policy != "" {
+			rule.File = t.files[kept.Policy]
 			r.announceDeletion(ctx, of, kept)
 		}
 		if !kept.Warns {

@@ -161,7 +161,10 @@ spec:
 		}))
 	}
 	dryRun := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
-	for kept, want := range map[string]string{"always": `the rule "no-delete" of policy always keeps it`, "unless": "ok"} {
+	for kept, want := range map[string]string{
+		"always": `the rule "no-delete" of policy always keeps it; remove the rule from the file always.yaml of --rules-dir first`,
+		"unless": "ok",
+	} {
 		f.create(definitions, strings.NewReplacer("widgets", kept, "{name: ", "{labels: {kept: "+kept+"}, name: ", "Widget", "Kind"+kept).Replace(widgetsDefinition))
 		f.create(configMaps, `{apiVersion: v1, kind: ConfigMap, metadata: {name: c-`+kept+`, labels: {kept: `+kept+`}}}`)
 		f.create("default/pods", `{apiVersion: v1, kind: Pod, metadata: {name: `+kept+`, labels: {kept: `+kept+`}}, spec: {containers: [{name: c, image: i}]}}`)
