@@ -25,7 +25,7 @@ apiVersion: guard.holdfast.dev/v1beta1
 kind: ImmutabilityPolicy
 metadata: {name: filed}
 spec:
-  resources: [configmaps, clusterroles.rbac.authorization.k8s.io]
+  resources: [configmaps, clusterroles.rbac.authorization.k8s.io, events.example.com]
   rules:
   - immutable data
   - immutable rules
@@ -66,6 +66,7 @@ func TestFiles(t *testing.T) {
 		t.Errorf("the stored policy of this name: %v", err)
 	}
 	f.wantStatus("filed", "False", "configmaps: immutable rules: the resource has no such field")
+	f.wantStatus("filed", "False", "events.example.com: the server does not have this resource") // only Events of Kubernetes are excluded
 	err := f.of(policies).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=filed"})
 	f.want("a collection with this name", outcome(err), "the policy is in the file shop.yaml of --rules-dir")
 	listed, err := f.of(policies).Get(t.Context(), "filed", metav1.GetOptions{})

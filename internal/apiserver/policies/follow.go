@@ -2,6 +2,7 @@ package policies
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -142,7 +143,9 @@ func (r *Rules) excludes(of *policy.ImmutabilityPolicy, resource runtimeschema.G
 
 // neverInFiles reports whether a policy in a file may not guard a resource: the server could not elect a leader, or record Events.
 func neverInFiles(resource runtimeschema.GroupResource) bool {
-	return resource.Resource == "leases" && resource.Group == "coordination.k8s.io" || resource.Resource == "events"
+	return slices.Contains([]runtimeschema.GroupResource{
+		{Group: "coordination.k8s.io", Resource: "leases"}, {Resource: "events"}, {Group: "events.k8s.io", Resource: "events"},
+	}, resource)
 }
 
 // Settle waits until this server enforces a policy as it was just written. It gives up after patience.
