@@ -63,19 +63,37 @@ func (m Mark) SchemaNode(s *schema.Schema) *schema.Schema {
 func (m Mark) node(s *schema.Schema) *schema.Schema {
 	node := s
 	for _, step := range m.Path.Steps() {
-		if node == nil {
-			return nil
-		}
-		switch step.Kind {
-		case value.AnyName:
-			node = valuesOf(node)
-		case value.AnyItem:
-			node = node.Items
-		default:
-			node = node.Properties[step.Name]
-		}
+		node = below(node, step)
 	}
 	return node
+}
+
+// CoveredBy reports whether the markers of a schema forbid everything that the mark forbids.
+func (m Mark) CoveredBy(s *schema.Schema) bool {
+	if m.SchemaNode(s) == nil {
+		return false
+	}
+	node := s
+	for _, step := range m.Path.Steps() {
+		if node = below(node, step); MarkerOf(node) == Immutable {
+			return true
+		}
+	}
+	return MarkerOf(node).Covers(m.Marker)
+}
+
+// below returns the node of a step, nil if there is none. The node above it may be nil.
+func below(node *schema.Schema, step value.Step) *schema.Schema {
+	if node == nil {
+		return nil
+	}
+	switch step.Kind {
+	case value.AnyName:
+		return valuesOf(node)
+	case value.AnyItem:
+		return node.Items
+	}
+	return node.Properties[step.Name]
 }
 
 // Validate returns an error for each reason why a schema cannot have the mark, and none if it does not have the field. The schema

@@ -72,20 +72,6 @@ func (w Write) validateAnnotation(crd *CustomResourceDefinition) field.ErrorList
 	return append(errs, validateConditions(crd)...)
 }
 
-// removedRules returns the rules of the annotation that the write removes and that no marker of a schema can say. Weakened finds
-// the others.
-func (w Write) removedRules(crd *CustomResourceDefinition) []immutability.Mark {
-	if w.Old == nil || !w.changesAnnotation(crd) {
-		return nil
-	}
-	before, _ := w.Old.Marks()
-	after, _ := crd.Marks()
-	return slices.DeleteFunc(before, func(m immutability.Mark) bool {
-		return !m.IsConditional() && !m.IsNoDelete() && !m.IsMetadata() || contains(after, m) ||
-			slices.ContainsFunc(after, func(other immutability.Mark) bool { return other.Covers(m) })
-	})
-}
-
 // unknownMarks returns the marks of the annotation about fields that no version has. It ignores
 // a definition with a schema that cannot be decoded.
 func unknownMarks(crd *CustomResourceDefinition) []immutability.Mark {

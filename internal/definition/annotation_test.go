@@ -113,7 +113,7 @@ func TestAnnotationOutlivesField(t *testing.T) {
 	if diff := cmp.Diff(want, w.Warnings(without)); diff != "" {
 		t.Errorf("a field is gone (-want +got):\n%s", diff)
 	}
-	want = []string{"spec.ports: x-kubernetes-immutable is gone, so it may change from now on"}
+	want = []string{`metadata.annotations[holdfast.dev/immutability]: the rule "immutable spec.ports" is gone, so it forbids nothing from now on`}
 	if diff := cmp.Diff(want, w.Warnings(accept(t, w, read(t, annotated(sized, "immutable spec.size"))))); diff != "" {
 		t.Errorf("a line is gone (-want +got):\n%s", diff)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // Warnings returns the warnings for a valid definition, the most important
-// first: markers that the write removes or weakens, markers of the annotation whose
+// first: rules that the write removes or weakens, markers of the annotation whose
 // fields it removes, protected fields that the storage version lacks, paths with different markers
 // in served versions, markers that clients can get around, fields of the status
 // that cannot be set later, and formats that the server does not validate. It
@@ -23,18 +23,12 @@ import (
 // line, for a Warning header.
 func (w Write) Warnings(crd *CustomResourceDefinition) []string {
 	versions := decodeVersions(crd)
-	var found []string
-	for i := range versions {
-		r := &versions[i]
-		for _, weakened := range immutability.Weakened(w.oldSchema(r.name), r.schema) {
-			found = append(found, inVersion(crd, r.name, weakened.String()))
-		}
-	}
-	for _, m := range w.removedRules(crd) {
-		found = append(found, fmt.Sprintf("%s: the rule %q is gone, so it forbids nothing from now on", annotationPath(), m))
-	}
+	found, outdated := w.loosened(crd, versions)
 	if !w.changesAnnotation(crd) {
 		for _, m := range unknownMarks(crd) {
+			if contains(outdated, m) {
+				continue
+			}
 			found = append(found, fmt.Sprintf("%s: %s: no version has this field any more", annotationPath(), m))
 		}
 	}

@@ -51,6 +51,9 @@ func (t *Table) addDefinition(crd *definition.CustomResourceDefinition, from Sou
 		}
 	}
 	crd = crd.WithValidMarks()
+	for _, m := range crd.UnusedMarks() {
+		problems = append(problems, m.String()+": the definition neither serves nor stores a version with this rule")
+	}
 	marks, _ := crd.Marks()
 	if len(marks) == 0 {
 		return problems

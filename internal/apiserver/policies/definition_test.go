@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 )
@@ -21,4 +22,36 @@ func TestBuiltInDefinitions(t *testing.T) {
 		server := f.as("system:apiserver", "system:masters")
 		f.want("the server deletes "+name, outcome(server.of(definitions).Delete(t.Context(), name, metav1.DeleteOptions{})), says)
 	}
+}
+
+// TestVersionWithRules checks that the write of a definition that no longer serves the version of a rule warns about it, and that the
+// status of a policy with such a rule says so.
+func TestVersionWithRules(t *testing.T) {
+	t.Parallel()
+	f := start(t, apiserver.Config{})
+	f.create(definitions, widgetsDefinition)
+	f.policy("versions", `{resources: [widgets.example.com], rules: ['v2: immutable spec.replicas']}`)
+	f.create(widgets, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, spec: {size: L, replicas: 1}}`)
+	f.want("the line", f.patch(definitions, "widgets.example.com", `{metadata: {annotations: {holdfast.dev/immutability: "v2: immutable spec.size"}}}`), "ok")
+	f.want("the rule", f.patch(widgets, "w", `{spec: {size: M}}`), "spec.size: field is immutable")
+	f.want("the policy", f.patch(widgets, "w", `{spec: {replicas: 2}}`), "which policy versions forbids")
+	f.wantStatus("versions", "True", "all rules are in force")
+
+	crd, err := f.of(definitions).Get(t.Context(), "widgets.example.com", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	served[1].(map[string]any)["served"] = false
+	if err := unstructured.SetNestedSlice(crd.Object, served, "spec", "versions"); err != nil {
+		t.Fatal(err)
+	}
+	f.warnings.texts = nil
+	if _, err := f.of(definitions).Update(t.Context(), crd, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.wantWarnings(`metadata.annotations[holdfast.dev/immutability]: the rule "v2: immutable spec.size" forbids nothing from now on, ` +
+		`because the definition neither serves nor stores v2 any more`)
+	f.want("the rule", f.patch(widgets, "w", `{spec: {size: M}}`), "ok")
+	f.wantStatus("versions", "False", "widgets.example.com: v2: immutable spec.replicas: the definition neither serves nor stores a version with this rule")
 }
