@@ -123,16 +123,19 @@ func divergenceWarning(versions []readVersion, d immutability.Divergence) Warnin
 }
 
 func escapeWarning(crd *CustomResourceDefinition, r *readVersion, way escape.Escape) Warning {
-	topic := Escape
-	switch {
-	case way.Hole > escape.UntypedField:
-		topic = ItemEscape
-	case way.Rule != "":
-		topic = RuleEscape
-	}
-	w := newWarning(topic, r, way.Field, inVersion(crd, r.name, way.String()))
+	w := newWarning(topicOf(way), r, way.Field, inVersion(crd, r.name, way.String()))
 	w.Message, w.Fix = way.Problem(), way.Remedy()
 	return w
+}
+
+func topicOf(way escape.Escape) Topic {
+	switch {
+	case way.Hole > escape.UntypedField:
+		return ItemEscape
+	case way.Rule != "":
+		return RuleEscape
+	}
+	return Escape
 }
 
 func newWarning(topic Topic, r *readVersion, path *value.Path, line string) Warning {

@@ -65,7 +65,7 @@ func markWarnings(crd *CustomResourceDefinition, r *readVersion) []Warning {
 		for _, way := range escape.FindMark(marked.Schema, m) {
 			found = append(found, escapeWarning(crd, r, way))
 		}
-		if m.IsMetadata() && m.Marker == immutability.NoModify {
+		if isReplaceable(m) {
 			found = append(found, annotationWarning(Escape, m, "it can be removed and then set again with another value", "write set-once"))
 		}
 	}
@@ -73,6 +73,11 @@ func markWarnings(crd *CustomResourceDefinition, r *readVersion) []Warning {
 		found = append(found, unprotectedReads(marked.Schema, m)...)
 	}
 	return found
+}
+
+// isReplaceable reports whether a label or annotation with a rule can be removed and then set again with another value.
+func isReplaceable(m immutability.Mark) bool {
+	return m.IsMetadata() && m.Marker == immutability.NoModify
 }
 
 // unprotectedReads returns a warning for each optional field that a condition reads without has().

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/warning"
 
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/policy"
@@ -120,11 +122,16 @@ func (p plugin) validate(ctx context.Context, a admission.Attributes) error {
 	if err != nil {
 		return err
 	}
-	if old, err := decode(a.GetOldObject()); err == nil && old != nil && reflect.DeepEqual(old.Spec, written.Spec) {
+	old, err := decode(a.GetOldObject())
+	if err != nil {
+		old = nil // it is stored, and the write replaces it
+	}
+	if old != nil && reflect.DeepEqual(old.Spec, written.Spec) {
 		return nil
 	}
 	errs := written.Validate()
-	if compiler := p.rules.compiler.Load(); compiler != nil {
+	compiler := p.rules.compiler.Load()
+	if compiler != nil {
 		wrong, err := compiler.ConditionErrors(ctx, written)
 		if err != nil {
 			return apierrors.NewInternalError(err)
@@ -133,6 +140,29 @@ func (p plugin) validate(ctx context.Context, a admission.Attributes) error {
 	}
 	if len(errs) > 0 {
 		return apierrors.NewInvalid(a.GetKind().GroupKind(), written.Name, errs)
+	}
+	if compiler == nil {
+		return nil
+	}
+	return warnOfEscapes(ctx, compiler, written, old)
+}
+
+// warnOfEscapes warns about ways around the rules of a policy that the stored policy, which may be nil, does not have.
+func warnOfEscapes(ctx context.Context, compiler *policy.Compiler, written, old *policy.ImmutabilityPolicy) error {
+	found, err := compiler.Escapes(ctx, written)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	var known []string
+	if old != nil {
+		if known, err = compiler.Escapes(ctx, old); err != nil {
+			return apierrors.NewInternalError(err)
+		}
+	}
+	for _, line := range found {
+		if !slices.Contains(known, line) {
+			warning.AddWarning(ctx, "", line)
+		}
 	}
 	return nil
 }

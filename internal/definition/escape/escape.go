@@ -78,6 +78,15 @@ func (e Escape) Problem() string {
 	return fmt.Sprintf("%s, but %s and then set again with another value", promise, e.Hole.of(immutability.Field(e.Parent)))
 }
 
+// Line returns the rule of a policy that closes the escape. A parent that cannot be unset needs no stricter rule.
+func (e Escape) Line() string {
+	closer := e.Close
+	if closer == immutability.Immutable && (e.Hole == OptionalField || e.Hole == NullableField) {
+		closer = immutability.NoUnset
+	}
+	return closer.Word() + " " + immutability.Field(e.Parent)
+}
+
 // keepStatus is a CEL rule that forbids removing the status.
 const keepStatus = `"!has(oldSelf.status) || has(self.status)"`
 
