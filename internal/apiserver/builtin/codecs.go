@@ -1,6 +1,10 @@
 package builtin
 
 import (
+	"errors"
+	"regexp"
+
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -34,12 +38,12 @@ func NewCodecs(scheme *runtime.Scheme, codecs serializer.CodecFactory) Codecs {
 func (c Codecs) DecoderToVersion(from runtime.Decoder, gv runtime.GroupVersioner) runtime.Decoder {
 	for _, quick := range c.json {
 		if quick.Decoder == from {
-			return c.CodecFactory.DecoderToVersion(quick, gv)
+			return secretDecoder{c.CodecFactory.DecoderToVersion(quick, gv)}
 		}
 	}
 	decoder := c.CodecFactory.DecoderToVersion(from, gv)
 	if _, isText := from.(interface{ IsStrict() bool }); isText {
-		return decoder
+		return secretDecoder{decoder}
 	}
 	return boundedDecoder{decoder}
 }
@@ -74,6 +78,24 @@ func (foundKind) Interpret(data []byte) (*schema.GroupVersionKind, error) {
 		return &gvk, nil
 	}
 	return json.DefaultMetaFactory.Interpret(data)
+}
+
+// secretDecoder decodes objects from a text. Its errors about a Secret do not show the text.
+type secretDecoder struct{ runtime.Decoder }
+
+// quoted matches the parts of the text in errors about JSON and YAML.
+var quoted = regexp.MustCompile(`'[^']*'`)
+
+// Decode implements runtime.Decoder.
+func (d secretDecoder) Decode(
+	data []byte, defaults *schema.GroupVersionKind, into runtime.Object,
+) (runtime.Object, *schema.GroupVersionKind, error) {
+	obj, gvk, err := d.Decoder.Decode(data, defaults, into)
+	if err != nil && gvk == nil && defaults != nil && *defaults == corev1.SchemeGroupVersion.WithKind("Secret") {
+		// Without a kind, the handlers of the library would show the beginning of the text.
+		return obj, defaults, errors.New(quoted.ReplaceAllString(err.Error(), "'...'"))
+	}
+	return obj, gvk, err
 }
 
 type boundedDecoder struct{ runtime.Decoder }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/internal/admission/keep"
+	"holdfast.dev/holdfast/internal/apiserver/disclosure"
 	"holdfast.dev/holdfast/internal/native"
 )
 
@@ -39,6 +40,14 @@ func (r *kindREST) ShortNames() []string { return r.kind.ShortNames }
 
 // Categories implements rest.CategoriesProvider.
 func (r *kindREST) Categories() []string { return r.kind.Categories }
+
+// Update implements rest.Updater. Its errors have no values that the client may not read.
+func (r *kindREST) Update(
+	ctx context.Context, name string, info rest.UpdatedObjectInfo, validateCreate rest.ValidateObjectFunc,
+	validateUpdate rest.ValidateObjectUpdateFunc, forceCreate bool, options *metav1.UpdateOptions,
+) (runtime.Object, bool, error) {
+	return r.Store.Update(ctx, name, disclosure.Patched(r.kind.GroupResource(), info), validateCreate, validateUpdate, forceCreate, options)
+}
 
 // DeleteCollection implements rest.CollectionDeleter. It leaves out the objects that must be kept.
 func (r *kindREST) DeleteCollection(

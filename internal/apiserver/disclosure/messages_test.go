@@ -28,6 +28,16 @@ func messages() map[string]message {
 		instance    = `422 Instance.kudo.dev "tok" is invalid: spec.parameters[TOKENS]: Forbidden: parameter 'TOKENS' is immutable but was `
 	)
 	return map[string]message{
+		"a patch that is no object": {
+			call:   call{"MERGE", configMaps + "settings", "", `{data: {b: 5}}`},
+			shown:  `422  "" is invalid: patch: Invalid value: …stored-live…: json: cannot unmarshal number into Go struct field ConfigMap.data of type string`,
+			hidden: `422  "" is invalid: patch: Invalid value: json: cannot unmarshal number into Go struct field ConfigMap.data of type string`,
+		},
+		"a patch that is no custom resource": {
+			call:   call{"MERGE", things, "", `{metadata: {labels: 5}}`},
+			shown:  `422  "" is invalid: patch: Invalid value: …stored…: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type map[string]string`,
+			hidden: `422  "" is invalid: patch: Invalid value: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type map[string]string`,
+		},
 		"marker, put": {
 			call: call{"PUT", things, "", put},
 			shown: marked + `spec.list: field is immutable: removed ["stored-a","stored-b"]; spec.replicas: field is immutable: removed 1270170127; ` +

@@ -78,6 +78,12 @@ func (c client) send(t *testing.T, r call) answer {
 	if r.command != "" {
 		req.Header.Set("Kubectl-Command", r.command)
 	}
+	return c.do(t, req)
+}
+
+// do sends a request and returns its answer.
+func (c client) do(t *testing.T, req *http.Request) answer {
+	t.Helper()
 	resp, err := c.http.Do(req)
 	if err != nil {
 		t.Fatal(err)

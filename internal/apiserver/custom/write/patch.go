@@ -19,6 +19,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/mergepatch"
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
+	"holdfast.dev/holdfast/internal/apiserver/disclosure"
 )
 
 // maxOperations is the number of operations that a JSON patch may have. It is that of Kubernetes.
@@ -114,7 +115,10 @@ func (r *request) decodePatched(ctx context.Context, text []byte, found []error)
 		return nil, errors.New("no serializer for JSON")
 	}
 	invalid := func(err error) error {
-		return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), string(text), err.Error())})
+		if !disclosure.Allowed(ctx) {
+			return disclosure.PatchError(field.OmitValueType{}, err.Error())
+		}
+		return disclosure.PatchError(string(text), err.Error())
 	}
 	obj := object.New(r.Scope.Kind)
 	if err := runtime.DecodeInto(r.decoder(info), text, obj); err != nil {
