@@ -97,8 +97,9 @@ func noController() admissionregistrationv1.MatchCondition {
 // entry of server-side apply. Managers that apply only the status own nothing else. The review of a scale does not
 // show the object.
 func isApplied() admissionregistrationv1.MatchCondition {
-	const annotated = `has(OBJECT.metadata.annotations) && %q in OBJECT.metadata.annotations`
-	const managed = `has(OBJECT.metadata.managedFields) && OBJECT.metadata.managedFields.exists(m, ` +
+	// Both can be null, see isKept.
+	const annotated = `has(OBJECT.metadata.annotations) && OBJECT.metadata.annotations != null && %q in OBJECT.metadata.annotations`
+	const managed = `has(OBJECT.metadata.managedFields) && OBJECT.metadata.managedFields != null && OBJECT.metadata.managedFields.exists(m, ` +
 		`m.operation == "Apply" && !(has(m.subresource) && m.subresource == "status"))`
 	conditions := []string{`has(request.subResource) && request.subResource == "scale"`}
 	for _, object := range []string{"oldObject", "object"} {
