@@ -21,7 +21,6 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/kubelet"
 	"holdfast.dev/holdfast/internal/apiserver/serviceip"
 	"holdfast.dev/holdfast/internal/apiserver/start"
-	"holdfast.dev/holdfast/internal/apiserver/subresource"
 	"holdfast.dev/holdfast/internal/definition"
 )
 
@@ -68,7 +67,7 @@ func (i installer) newGroup(group string) *genericapiserver.APIGroupInfo {
 }
 
 // definitionGroup returns the group of CustomResourceDefinitions, in all versions.
-func (i installer) definitionGroup(registry *definitions.Registry, status *subresource.Status) *genericapiserver.APIGroupInfo {
+func (i installer) definitionGroup(registry *definitions.Registry, status *definitions.Status) *genericapiserver.APIGroupInfo {
 	info := i.newGroup(definition.GroupName)
 	info.NegotiatedSerializer = definitions.Codecs{CodecFactory: i.Codecs}
 	for _, version := range definitions.Versions {

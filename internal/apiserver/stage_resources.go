@@ -11,6 +11,7 @@ import (
 	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
+	"holdfast.dev/holdfast/internal/apiserver/gate"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 	"holdfast.dev/holdfast/internal/apiserver/plugins"
@@ -83,9 +84,11 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	if err != nil {
 		return resourcesStage{}, err
 	}
-	registry := definitions.NewRegistry(store, customResources, admission.Keep)
+	judge := gate.New(gate.Config{Policy: b.Config.DefinitionPolicy, Timeout: b.Config.DefinitionScanTimeout, Objects: stored.readable})
+	b.Metrics.MustRegister(judge.Collectors()...)
+	registry := definitions.NewRegistry(store, customResources, admission.Keep, judge)
 	admission.Keep.SetObjects(keptObjects{builtIn: registries.Stores, readable: stored.readable, custom: customResources, router: i.Router})
-	if err := i.installKinds(registries.Kinds, i.definitionGroup(registry, status)); err != nil {
+	if err := i.installKinds(registries.Kinds, i.definitionGroup(registry, definitions.NewStatusRegistry(status, judge))); err != nil {
 		return resourcesStage{}, err
 	}
 	readiness := storage.NewReadiness(stored.readable, registries.Stores)

@@ -70,6 +70,7 @@ var enums = map[string][]string{
 	"serve --ownership":           {"enforce-edit", "warn", "off"},
 	"serve --anonymous-auth":      {"health", "false", "true"},
 	"serve --immutability-status": {"400", "422"},
+	"serve --definition-policy":   {"warn", "refuse-loss", "refuse-breaking"},
 	"serve --authorization-mode":  {"Node,RBAC", "RBAC"},
 	"serve --tls-min-version":     {"VersionTLS12", "VersionTLS13"},
 	"version --output":            {outputJSON, outputYAML},

@@ -8,6 +8,7 @@ import (
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/access/openid"
 	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/definition"
 )
 
 // lifetime is the default of the longest lifetime of tokens and certificates.
@@ -42,6 +43,11 @@ func (s *serveSettings) addOwnFlags(flags *pflag.FlagSet) {
 		"forbids: 400, or 422 for tools that recreate an object on Invalid")
 	flags.StringVar(&s.config.Ownership, "ownership", "enforce-edit", "how the server answers a write to a field that apply owns: "+
 		"enforce-edit (a warning, and an edit is refused), warn, or off")
+	flags.StringVar((*string)(&s.config.DefinitionPolicy), "definition-policy", string(definition.Warn), "which changes of a "+
+		"CustomResourceDefinition are refused: warn (none), refuse-loss (stored objects lose data) or refuse-breaking (they or objects of "+
+		"clients become invalid); the annotation "+definition.GateAnnotation+" of a definition goes before it")
+	flags.DurationVar(&s.config.DefinitionScanTimeout, "definition-scan-timeout", 20*time.Second, "how long the server reads stored objects "+
+		"to judge a change of their definition")
 	flags.BoolVar(&s.operators, "operators", true, "serve operator packages: their kinds, their admission and their controller; false "+
 		"leaves that to \"holdfast kudo init\" and \"holdfast kudo manager\"")
 	flags.StringVar(&s.config.RulesDir, "rules-dir", "", "directory with ImmutabilityPolicies in files: they are in force from the start, "+

@@ -57,7 +57,8 @@ func (r Refusals) Filter(next http.Handler) http.Handler {
 	})
 }
 
-// isProtected reports whether a protection may refuse a request: an update, a deletion, an eviction or the binding of a pod.
+// isProtected reports whether a protection may refuse a request: an update, a deletion, an eviction, the binding of a pod, or a new
+// definition.
 func isProtected(info *genericapirequest.RequestInfo) bool {
 	if !info.IsResourceRequest {
 		return false
@@ -66,7 +67,8 @@ func isProtected(info *genericapirequest.RequestInfo) bool {
 	case "update", "patch", "delete", "deletecollection":
 		return true
 	}
-	return info.Verb == "create" && (info.Subresource == "eviction" || info.Subresource == "binding")
+	return info.Verb == "create" &&
+		(info.Subresource == "eviction" || info.Subresource == "binding" || info.Resource == "customresourcedefinitions")
 }
 
 func (r Refusals) count(refused *record, code int) {

@@ -1,7 +1,7 @@
 // Package protection counts the writes that the protections of the server refuse.
 //
 // A protection is a rule that refuses writes: immutable fields of custom resources and of built-in kinds,
-// immutable ConfigMaps and Secrets, immutable parameters, kept objects, and field ownership. The code that refuses a
+// immutable ConfigMaps and Secrets, immutable parameters, kept objects, the gate for definitions, and field ownership. The code that refuses a
 // write records its protection in the request, and the filter counts the request when it is answered:
 //
 //	handler = refusals.Filter(handler)
@@ -36,13 +36,15 @@ const (
 	Policy Protection = "policy"
 	// KeptObject refuses to delete an object that must be kept, and to change its annotation.
 	KeptObject Protection = "kept-object"
+	// Definition refuses changes of definitions by which stored objects lose data or become invalid.
+	Definition Protection = "definition"
 	// Ownership refuses to edit fields that another client owns.
 	Ownership Protection = "ownership"
 )
 
 // All returns all protections.
 func All() []Protection {
-	return []Protection{ImmutableField, BuiltInField, ImmutableConfig, ImmutableParameter, Policy, KeptObject, Ownership}
+	return []Protection{ImmutableField, BuiltInField, ImmutableConfig, ImmutableParameter, Policy, KeptObject, Definition, Ownership}
 }
 
 // IsImmutable reports whether an error of validation refuses to change a field that Kubernetes makes immutable. The origin of such

@@ -16,6 +16,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/kubelet"
 	"holdfast.dev/holdfast/internal/apiserver/serviceip"
+	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/lifecycle"
 	"holdfast.dev/holdfast/internal/native"
 	"holdfast.dev/holdfast/internal/native/judgement"
@@ -96,6 +97,12 @@ type Server struct {
 	// marked immutable in a definition: 400, which is the default, or 422, on which some
 	// tools recreate the object.
 	ImmutabilityStatus int
+	// DefinitionPolicy says which changes of definitions the server refuses, for definitions whose annotation does not say it. The default
+	// is to refuse none.
+	DefinitionPolicy definition.GatePolicy
+	// DefinitionScanTimeout bounds how long the server reads stored objects to judge a change of their definition. The default is 20
+	// seconds.
+	DefinitionScanTimeout time.Duration
 	// Features are the feature gates of the built-in kinds, from native.NewFeatures; nil
 	// means their defaults.
 	Features featuregate.FeatureGate
@@ -119,6 +126,12 @@ type Server struct {
 	// runs an etcd member in its own process.
 	Etcd etcd.Cluster
 }
+
+const (
+	defaultScanTimeout = 20 * time.Second
+	// maxScanTimeout leaves time for the answer before the timeout of requests.
+	maxScanTimeout = 30 * time.Second
+)
 
 // WithDefaults fills in the defaults and validates the configuration.
 func (c Server) WithDefaults() (Server, error) {
@@ -149,6 +162,18 @@ func (c Server) WithDefaults() (Server, error) {
 	}
 	if c.ImmutabilityStatus != http.StatusBadRequest && c.ImmutabilityStatus != http.StatusUnprocessableEntity {
 		return c, fmt.Errorf("immutability status %d: must be 400 or 422", c.ImmutabilityStatus)
+	}
+	if c.DefinitionPolicy == "" {
+		c.DefinitionPolicy = definition.Warn
+	}
+	if err := c.DefinitionPolicy.Check(); err != nil {
+		return c, fmt.Errorf("definition policy %w", err)
+	}
+	if c.DefinitionScanTimeout == 0 {
+		c.DefinitionScanTimeout = defaultScanTimeout
+	}
+	if c.DefinitionScanTimeout < 0 || c.DefinitionScanTimeout > maxScanTimeout {
+		return c, fmt.Errorf("definition scan timeout %v: must be between 1ns and %v", c.DefinitionScanTimeout, maxScanTimeout)
 	}
 	if c.Features == nil {
 		c.Features = native.NewFeatures()

@@ -123,10 +123,18 @@ func (c *closing) end(crd *definition.CustomResourceDefinition) error {
 	if c == nil {
 		return nil
 	}
-	if ClosedBy(crd) != c.by && crd.DeletionTimestamp == nil || time.Now().After(c.expires) {
+	err := c.check(crd)
+	if err == nil {
+		Reopen(crd)
+	}
+	return err
+}
+
+// check checks that a closing still holds. It may be nil.
+func (c *closing) check(crd *definition.CustomResourceDefinition) error {
+	if c != nil && (ClosedBy(crd) != c.by && crd.DeletionTimestamp == nil || time.Now().After(c.expires)) {
 		return Unavailable(crd.Name, "its objects could not be read in time")
 	}
-	Reopen(crd)
 	return nil
 }
 

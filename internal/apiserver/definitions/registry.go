@@ -21,6 +21,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
+	"holdfast.dev/holdfast/internal/apiserver/gate"
 	"holdfast.dev/holdfast/internal/apiserver/policies"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/apiserver/subresource"
@@ -44,6 +45,7 @@ type Registry struct {
 	*genericregistry.Store
 	content Content
 	keep    Keep
+	gate    *gate.Gate
 }
 
 // Content serves the objects of definitions.
@@ -93,8 +95,8 @@ func Open(
 }
 
 // NewRegistry returns the registry of definitions on their store.
-func NewRegistry(store *genericregistry.Store, content Content, keep Keep) *Registry {
-	return &Registry{Store: store, content: content, keep: keep}
+func NewRegistry(store *genericregistry.Store, content Content, keep Keep, g *gate.Gate) *Registry {
+	return &Registry{Store: store, content: content, keep: keep, gate: g}
 }
 
 // ShortNames implements rest.ShortNamesProvider.
@@ -112,11 +114,27 @@ func (r *Registry) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 func (r *Registry) Create(
 	ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions,
 ) (runtime.Object, error) {
-	out, err := r.Store.Create(ctx, obj, validate, options)
-	if err == nil && !dryrun.IsDryRun(options.DryRun) {
+	dryRun := dryrun.IsDryRun(options.DryRun)
+	review := r.gate.Review(dryRun)
+	judged := func(ctx context.Context, obj runtime.Object) error {
+		if err := validate(ctx, obj); err != nil {
+			return err
+		}
+		crd, ok := obj.(*definition.CustomResourceDefinition)
+		if !ok {
+			return fmt.Errorf("unexpected object %T", obj)
+		}
+		return review.Create(ctx, crd)
+	}
+	out, err := r.Store.Create(ctx, obj, judged, options)
+	if err != nil {
+		return nil, err
+	}
+	review.Announce(ctx)
+	if !dryRun {
 		r.settled(ctx, out)
 	}
-	return out, err
+	return out, nil
 }
 
 // Update implements rest.Updater.
@@ -125,11 +143,17 @@ func (r *Registry) Update(
 	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc,
 	forceCreate bool, options *metav1.UpdateOptions,
 ) (runtime.Object, bool, error) {
-	out, created, err := r.Store.Update(ctx, name, info, create, update, forceCreate, options)
-	if err == nil && !dryrun.IsDryRun(options.DryRun) {
+	dryRun := dryrun.IsDryRun(options.DryRun)
+	g := gated{registry: r, review: r.gate.Review(dryRun), name: name, info: info, create: create, update: update, options: options}
+	out, created, err := g.store(ctx, forceCreate)
+	if err != nil {
+		return nil, false, err
+	}
+	g.review.Announce(ctx)
+	if !dryRun {
 		r.settled(ctx, out)
 	}
-	return out, created, err
+	return out, created, nil
 }
 
 // Delete implements rest.GracefulDeleter. The first request marks the definition as

@@ -72,7 +72,11 @@ func (s strategy) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 
 // PrepareForUpdate implements rest.RESTUpdateStrategy.
 func (s strategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.Object) {
-	prepare(ctx, s.write(ctx, oldObj), newObj)
+	w := s.write(ctx, oldObj)
+	prepare(ctx, w, newObj)
+	if crd, ok := newObj.(*definition.CustomResourceDefinition); ok {
+		reopen(ctx, crd, w.Old)
+	}
 	s.ownership.Prepare(ctx, s.owned(newObj, oldObj))
 }
 

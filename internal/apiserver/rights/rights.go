@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -32,13 +33,13 @@ func Filter(next http.Handler, rights authorizer.UnconditionalAuthorizer) http.H
 }
 
 // isWrite reports whether a request writes to objects that are stored already. A create of a subresource, such as the binding of a
-// pod, writes to the object in the URL.
+// pod, writes to the object in the URL, and a new definition may change objects.
 func isWrite(info *genericapirequest.RequestInfo) bool {
 	switch info.Verb {
 	case "update", "patch", "delete", "deletecollection":
 		return true
 	}
-	return info.Verb == "create" && info.Subresource != ""
+	return info.Verb == "create" && (info.Subresource != "" || info.Resource == "customresourcedefinitions")
 }
 
 // May reports whether the user of a request may do something with the object in its URL. It is false for the server's own
@@ -57,6 +58,19 @@ func MayWith(ctx context.Context, verb, name string) bool {
 func Allowed(ctx context.Context, verb, subresource string) bool {
 	info, ok := genericapirequest.RequestInfoFrom(ctx)
 	return ok && allowed(ctx, question{verb: verb, name: info.Name, subresource: subresource})
+}
+
+// MayList reports whether the user of a request may list all objects of another resource than that in the URL.
+func MayList(ctx context.Context, resource schema.GroupVersionResource) bool {
+	a, ok := ctx.Value(key{}).(*answers)
+	by, hasUser := genericapirequest.UserFrom(ctx)
+	if !ok || !hasUser {
+		return false
+	}
+	decision, _, err := a.rights.Authorize(ctx, authorizer.AttributesRecord{
+		User: by, Verb: "list", APIGroup: resource.Group, APIVersion: resource.Version, Resource: resource.Resource, ResourceRequest: true,
+	})
+	return err == nil && decision == authorizer.DecisionAllow
 }
 
 // IsOwn reports whether a request is one of the server's own controllers.

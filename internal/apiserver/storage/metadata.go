@@ -121,19 +121,27 @@ func (a keepAnnotation) annotations() map[string]string {
 	return map[string]string{keep.Annotation: *a.Value}
 }
 
-func (r Readable) metadata(ctx context.Context, resource schema.GroupResource, pair etcd.Pair) (metav1.PartialObjectMetadata, error) {
-	object := strings.TrimPrefix(pair.Key, KeyPrefix+"/")
+// decrypt returns the encoded object of a pair.
+func (r Readable) decrypt(ctx context.Context, resource schema.GroupResource, pair etcd.Pair) ([]byte, error) {
 	transformer := identity.NewEncryptCheckTransformer()
 	if r.Transformers != nil {
 		transformer = r.Transformers.TransformerForResource(resource)
 	}
 	data, _, err := transformer.TransformFromStorage(ctx, pair.Value, value.DefaultContext(pair.Key))
 	if err != nil {
-		return metav1.PartialObjectMetadata{}, fmt.Errorf("decrypt %s: %w", object, err)
+		return nil, fmt.Errorf("decrypt %s: %w", strings.TrimPrefix(pair.Key, KeyPrefix+"/"), err)
+	}
+	return data, nil
+}
+
+func (r Readable) metadata(ctx context.Context, resource schema.GroupResource, pair etcd.Pair) (metav1.PartialObjectMetadata, error) {
+	data, err := r.decrypt(ctx, resource, pair)
+	if err != nil {
+		return metav1.PartialObjectMetadata{}, err
 	}
 	var stored storedMetadata
 	if !bytes.HasPrefix(data, []byte("{")) || json.Unmarshal(data, &stored) != nil {
-		return metav1.PartialObjectMetadata{}, fmt.Errorf("%s is not stored as JSON", object)
+		return metav1.PartialObjectMetadata{}, fmt.Errorf("%s is not stored as JSON", strings.TrimPrefix(pair.Key, KeyPrefix+"/"))
 	}
 	m := stored.Metadata
 	return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{

@@ -59,13 +59,22 @@ const (
 func Compare(ctx context.Context, oldCRD, newCRD *definition.CustomResourceDefinition) []Change {
 	c := &comparison{oldCRD: oldCRD, newCRD: newCRD}
 	c.refused(ctx)
+	return c.all()
+}
+
+// Accepted is Compare for an update that the server has validated already.
+func Accepted(oldCRD, newCRD *definition.CustomResourceDefinition) []Change {
+	return (&comparison{oldCRD: oldCRD, newCRD: newCRD}).all()
+}
+
+func (c *comparison) all() []Change {
 	c.names()
 	c.versions()
 	c.conversion()
 	c.storage()
-	for i := range newCRD.Spec.Versions {
-		v := &newCRD.Spec.Versions[i]
-		if old := oldCRD.Spec.Version(v.Name); old != nil {
+	for i := range c.newCRD.Spec.Versions {
+		v := &c.newCRD.Spec.Versions[i]
+		if old := c.oldCRD.Spec.Version(v.Name); old != nil {
 			c.subresources(i, old, v)
 			c.schemas(i, old, v)
 		}

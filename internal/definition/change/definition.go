@@ -27,6 +27,40 @@ func Added(newCRD *definition.CustomResourceDefinition) Change {
 	return Change{Rule: addedRule, Severity: finding.Note, Message: fmt.Sprintf("definition %s is new", newCRD.Name)}
 }
 
+// Unstored returns the changes for versions that a status names as stored no longer.
+func Unstored(versions []string) []Change {
+	var changes []Change
+	for _, version := range versions {
+		changes = append(changes, Change{
+			Rule: storageRule, Severity: finding.Error, Path: "status.storedVersions", Version: version,
+			Message: fmt.Sprintf("version %s is gone, although objects are stored in it", version),
+			Reason:  "the version could be removed from the definition, and the server could not read them: store them in another version first",
+			hit:     everyObject,
+		})
+	}
+	return changes
+}
+
+// Anything returns a definition that keeps and accepts every object, with the versions of another one and further ones. Compared with
+// it, the other one shows what it does to objects of which no definition is known.
+func Anything(crd *definition.CustomResourceDefinition, stored []string) *definition.CustomResourceDefinition {
+	out := crd.DeepCopy()
+	out.Annotations = nil
+	for _, name := range stored {
+		if out.Spec.Version(name) == nil {
+			out.Spec.Versions = append(out.Spec.Versions, definition.CustomResourceDefinitionVersion{Name: name})
+		}
+	}
+	for i := range out.Spec.Versions {
+		v := &out.Spec.Versions[i]
+		v.SelectableFields, v.Schema = nil, &definition.CustomResourceValidation{
+			OpenAPIV3Schema: []byte(`{"type":"object","x-kubernetes-preserve-unknown-fields":true}`),
+		}
+	}
+	out.Status.StoredVersions = stored
+	return out
+}
+
 // refused reports the errors with which the server answers the update of the definition.
 func (c *comparison) refused(ctx context.Context) {
 	old, updated := c.oldCRD.DeepCopy(), c.newCRD.DeepCopy()

@@ -31,11 +31,9 @@ func (c Change) Effect(hits int) Effect {
 	case refusedRule, tightenedRule, escapeRule:
 		// The server refuses the first one anyway. The others do not make objects invalid.
 		return Neutral
-	case loosenedRule:
-		return Loss
-	case notComparableRule:
-		if c.hit != withError {
-			return Loss // a rule that may be weaker
+	case loosenedRule, notComparableRule:
+		if c.IsWeakerRule() {
+			return Loss
 		}
 	case fieldAddedRule:
 		if c.hit == withError {
@@ -63,6 +61,11 @@ func (c Change) Effect(hits int) Effect {
 		return Break
 	}
 	return Neutral
+}
+
+// IsWeakerRule reports whether a change makes a rule weaker, or may do so.
+func (c Change) IsWeakerRule() bool {
+	return c.Rule == loosenedRule || c.Rule == notComparableRule && c.hit != withError
 }
 
 // NeedsObjects reports whether stored objects decide about the effect of a change, or are counted for it.

@@ -84,8 +84,10 @@ func TestEffects(t *testing.T) {
 		"a wider value":    {old: versions("v1 " + strings.Replace(a, "type: string", "type: string, maxLength: 3", 1)), updated: versions("v1 " + a)},
 		"another type":     {versions("v1 " + a), versions("v1 " + strings.Replace(a, "type: string", "type: integer", 1)), nil, []string{"type break"}, []string{"type break"}},
 		"logic that objects break": {
-			versions("v1 " + a), versions("v1 " + strings.Replace(a, "type: string", "type: string, not: {enum: [x]}", 1)), []string{"v1 {a: x}"},
-			[]string{"not-comparable break"}, nil,
+			versions("v1 " + a), versions("v1 " + strings.Replace(a, "type: string", "type: string, not: {enum: [x]}", 1)),
+			[]string{"v1 {a: x}"},
+			[]string{"not-comparable break"},
+			nil,
 		},
 	} {
 		oldCRD, newCRD := read(t, test.old), read(t, test.updated)

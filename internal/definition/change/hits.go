@@ -57,10 +57,20 @@ type Examined struct {
 	unstored []string
 }
 
+// versionOf returns the version of an object.
+func versionOf(object map[string]any) string {
+	apiVersion, _ := object["apiVersion"].(string)
+	return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
+}
+
+// ExamineVersion returns an object for changes that depend on nothing but its version.
+func ExamineVersion(object map[string]any) Examined {
+	return Examined{object: object, version: versionOf(object)}
+}
+
 // Examine finds what the new definition does to an object of any stored version.
 func (k Kind) Examine(ctx context.Context, object map[string]any) Examined {
-	apiVersion, _ := object["apiVersion"].(string)
-	out := Examined{object: object, version: apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]}
+	out := ExamineVersion(object)
 	old, updated := k.old[out.version], k.updated[out.version]
 	if old == nil {
 		return out

@@ -1,0 +1,166 @@
+package definitions
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/rest"
+	apistorage "k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/util/dryrun"
+
+	"holdfast.dev/holdfast/internal/apiserver/gate"
+	"holdfast.dev/holdfast/internal/apiserver/storage"
+	"holdfast.dev/holdfast/internal/apiserver/subresource"
+	"holdfast.dev/holdfast/internal/definition"
+)
+
+// closeAttempts is how often an update that closes its kind begins again because another write came first.
+const closeAttempts = 5
+
+// gated is an update that the gate judges.
+type gated struct {
+	registry *Registry
+	review   *gate.Review
+	name     string
+	info     rest.UpdatedObjectInfo
+	create   rest.ValidateObjectFunc
+	update   rest.ValidateObjectUpdateFunc
+	options  *metav1.UpdateOptions
+	// old is the stored definition by which the review was last asked, and closing is set while the kind is closed.
+	old     *definition.CustomResourceDefinition
+	closing *closing
+}
+
+type closingKey struct{}
+
+// store stores the definition, if the gate lets it through.
+func (g *gated) store(ctx context.Context, forceCreate bool) (runtime.Object, bool, error) {
+	for range closeAttempts {
+		out, created, err := g.registry.Store.Update(ctx, g.name, g.info, g.create, g.validate, forceCreate, g.options)
+		if !errors.Is(err, gate.ErrMustClose) {
+			return out, created, err
+		}
+		out, err = g.storeClosed(ctx)
+		if err == nil || !errors.Is(err, errRaced) {
+			return out, false, err
+		}
+	}
+	return nil, false, Unavailable(g.name, "it changes all the time")
+}
+
+// errRaced says that the definition changed before its kind was closed.
+var errRaced = errors.New("the definition has changed")
+
+// storeClosed closes the kind for writes and stores the definition, if the gate lets it through with what was written meanwhile.
+func (g *gated) storeClosed(ctx context.Context) (_ runtime.Object, err error) {
+	before := g.old.ResourceVersion
+	closing, err := g.registry.close(ctx, g.name, &apistorage.Preconditions{UID: &g.old.UID, ResourceVersion: &before}, ClosedForWrites)
+	if apierrors.IsConflict(err) {
+		return nil, errRaced
+	}
+	if err != nil {
+		return nil, err
+	}
+	g.closing = closing
+	defer func() {
+		g.closing = nil
+		if err != nil {
+			g.registry.open(ctx, g.name, closing)
+		}
+	}()
+	bounded, cancel := context.WithDeadline(context.WithValue(ctx, closingKey{}, closing), closing.expires)
+	defer cancel()
+	// The client knows the revision before the kind was closed, which is the same definition.
+	info := renumbered{g.info, before, closing.version}
+	out, _, err := g.registry.Store.Update(bounded, g.name, info, g.create, g.validate, false, g.options)
+	return out, err
+}
+
+// validate implements rest.ValidateObjectUpdateFunc: validating admission, and then the gate.
+func (g *gated) validate(ctx context.Context, obj, old runtime.Object) error {
+	if err := g.update(ctx, obj, old); err != nil {
+		return err
+	}
+	crd, isNew := obj.(*definition.CustomResourceDefinition)
+	stored, isOld := old.(*definition.CustomResourceDefinition)
+	if !isNew || !isOld {
+		return nil
+	}
+	g.old = stored
+	if err := g.closing.check(stored); err != nil {
+		return err
+	}
+	return g.review.Update(ctx, stored, crd, g.closing != nil)
+}
+
+// renumbered replaces the resourceVersion of an object.
+type renumbered struct {
+	rest.UpdatedObjectInfo
+	from, to string
+}
+
+// UpdatedObject implements rest.UpdatedObjectInfo.
+func (r renumbered) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
+	obj, err := r.UpdatedObjectInfo.UpdatedObject(ctx, old)
+	if err != nil {
+		return nil, err
+	}
+	accessor, err := meta.Accessor(obj)
+	if err == nil && accessor.GetResourceVersion() == r.from {
+		accessor.SetResourceVersion(r.to)
+	}
+	return obj, err
+}
+
+// Preconditions implements rest.UpdatedObjectInfo.
+func (r renumbered) Preconditions() *metav1.Preconditions {
+	wanted := r.UpdatedObjectInfo.Preconditions()
+	if wanted == nil || wanted.ResourceVersion == nil || *wanted.ResourceVersion != r.from {
+		return wanted
+	}
+	return &metav1.Preconditions{UID: wanted.UID, ResourceVersion: &r.to}
+}
+
+// reopen removes the closing of a context from the definition that is about to be stored.
+func reopen(ctx context.Context, crd, old *definition.CustomResourceDefinition) {
+	if c, ok := ctx.Value(closingKey{}).(*closing); ok && old != nil && ClosedBy(old) == c.by {
+		Reopen(crd)
+	}
+}
+
+// Status serves the status of definitions. The gate judges its writes.
+type Status struct {
+	*subresource.Status
+	gate *gate.Gate
+}
+
+// NewStatusRegistry returns the registry of the status of definitions.
+func NewStatusRegistry(status *subresource.Status, g *gate.Gate) *Status { return &Status{status, g} }
+
+// Update implements rest.Updater.
+func (s *Status) Update(
+	ctx context.Context, name string, info rest.UpdatedObjectInfo,
+	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, forceCreate bool, options *metav1.UpdateOptions,
+) (runtime.Object, bool, error) {
+	review := s.gate.Review(dryrun.IsDryRun(options.DryRun))
+	judged := func(ctx context.Context, obj, old runtime.Object) error {
+		if err := update(ctx, obj, old); err != nil {
+			return err
+		}
+		crd, isNew := obj.(*definition.CustomResourceDefinition)
+		stored, isOld := old.(*definition.CustomResourceDefinition)
+		if !isNew || !isOld {
+			return nil
+		}
+		return review.UpdateStatus(ctx, stored, crd)
+	}
+	out, created, err := s.Status.Update(ctx, name, info, create, judged, forceCreate, options)
+	if err == nil {
+		review.Announce(ctx)
+	}
+	return out, created, storage.Error(err, Resource, name)
+}
