@@ -46,13 +46,16 @@ func (r Refusals) Collect(out chan<- prometheus.Metric) {
 func (r Refusals) Filter(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		info, ok := genericapirequest.RequestInfoFrom(req.Context())
-		if !ok || !isProtected(info) || req.URL.Query().Has("dryRun") {
+		if !ok || !isProtected(info) {
 			next.ServeHTTP(w, req)
 			return
 		}
-		refused := &record{}
-		answered := &answer{ResponseWriter: w, count: func(code int) { r.count(refused, code) }}
-		ctx := context.WithValue(req.Context(), recordKey{}, refused)
+		judged := &record{}
+		answered := &answer{ResponseWriter: w, count: func(code int) { r.count(judged, info.Verb, code) }}
+		ctx := context.WithValue(req.Context(), recordKey{}, judged)
+		if req.URL.Query().Has("dryRun") {
+			ctx = DryRun(ctx)
+		}
 		next.ServeHTTP(responsewriter.WrapForHTTP1Or2(answered), req.WithContext(ctx))
 	})
 }
@@ -71,14 +74,16 @@ func isProtected(info *genericapirequest.RequestInfo) bool {
 		(info.Subresource == "eviction" || info.Subresource == "binding" || info.Resource == "customresourcedefinitions")
 }
 
-func (r Refusals) count(refused *record, code int) {
-	if code < http.StatusBadRequest {
-		if refused.isOverride() {
-			r.overrides.Inc()
-		}
+// count counts a request that is answered with a code.
+func (r Refusals) count(judged *record, verb string, code int) {
+	failed := code >= http.StatusBadRequest
+	if (!failed || verb == "deletecollection") && judged.announceOverrides() {
+		r.overrides.Inc()
+	}
+	if !failed {
 		return
 	}
-	for _, protection := range refused.protections() {
+	for _, protection := range judged.protections() {
 		r.WithLabelValues(string(protection)).Inc()
 	}
 }

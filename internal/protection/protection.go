@@ -51,20 +51,25 @@ func All() []Protection {
 // an error tells it, not the message: a rule of a definition may have the same message.
 func IsImmutable(err *field.Error) bool { return err.Origin == "immutable" }
 
-// record holds the protections that refused a request, and whether a right of its user overrides a rule.
+// record holds the protections that refused a request, and what a right of its user allowed.
 type record struct {
-	mu        sync.Mutex
-	refused   []Protection
-	overrides bool
+	mu      sync.Mutex
+	refused []Protection
+	// announce are the functions of Override, and counts means that one of them is not of a dry run.
+	announce []func()
+	counts   bool
 }
 
-type recordKey struct{}
+type (
+	recordKey struct{}
+	dryRunKey struct{}
+)
 
 // Refuse records that a protection refuses the request of a context. It does nothing for a request that
 // did not pass the filter.
 func Refuse(ctx context.Context, protection Protection) {
 	r, ok := ctx.Value(recordKey{}).(*record)
-	if !ok {
+	if !ok || !Counts(ctx) {
 		return
 	}
 	r.mu.Lock()
@@ -74,24 +79,30 @@ func Refuse(ctx context.Context, protection Protection) {
 	}
 }
 
-// Override records that the right of its user allows the request of a context although it breaks a rule. It counts if the request
-// succeeds.
-func Override(ctx context.Context) {
-	if r, ok := ctx.Value(recordKey{}).(*record); ok {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.overrides = true
+// Override records that the right of its user allows the request of a context although it breaks a rule. If the request succeeds, it
+// counts, and announce is called before it is answered: another check may still refuse the write. The answer to the deletion of a
+// collection can be an error although objects were deleted, so its overrides always count. For a request that did not pass the filter,
+// announce is called at once.
+func Override(ctx context.Context, announce func()) {
+	r, ok := ctx.Value(recordKey{}).(*record)
+	if !ok {
+		announce()
+		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.announce = append(r.announce, announce)
+	r.counts = r.counts || Counts(ctx)
 }
 
-// DryRun returns a context in which nothing counts, for a dry run that the filter cannot see: a client can ask for it in the body of a
-// deletion or eviction.
-func DryRun(ctx context.Context) context.Context { return context.WithValue(ctx, recordKey{}, nil) }
+// DryRun returns a context in which nothing counts. The filter finds only a dry run of the URL: a client can also ask for it in the body
+// of a deletion or eviction.
+func DryRun(ctx context.Context) context.Context { return context.WithValue(ctx, dryRunKey{}, true) }
 
 // Counts reports whether a refusal of the request of a context counts: the request is an update and no dry run.
 func Counts(ctx context.Context) bool {
 	_, ok := ctx.Value(recordKey{}).(*record)
-	return ok
+	return ok && ctx.Value(dryRunKey{}) == nil
 }
 
 func (r *record) protections() []Protection {
@@ -100,8 +111,13 @@ func (r *record) protections() []Protection {
 	return slices.Clone(r.refused)
 }
 
-func (r *record) isOverride() bool {
+// announceOverrides calls the functions of Override, and reports whether the request counts as an override.
+func (r *record) announceOverrides() bool {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.overrides
+	announce, counts := r.announce, r.counts
+	r.mu.Unlock()
+	for _, each := range announce {
+		each()
+	}
+	return counts
 }

@@ -88,7 +88,6 @@ func (r *Rules) NoDelete(ctx context.Context, d keep.Deletion) (*keep.Rule, erro
 	}
 	if len(verbs) > 0 {
 		update.OverrideDeletion(ctx, of.String(), verbs)
-		protection.Override(ctx)
 	}
 	return nil, nil
 }

@@ -207,3 +207,49 @@ func TestNewKindIsKept(t *testing.T) {
 	f.create(widgets, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, spec: {size: L}}`)
 	f.want("the first object", f.delete(widgets, "w", metav1.DeleteOptions{}), "Conflict: ")
 }
+
+// TestOverrideOfRefusedWrites checks that a write by a right, which another check refuses, has no warning and does not count, and that in
+// a collection the deletions that were carried out have both.
+func TestOverrideOfRefusedWrites(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "used.yaml", `
+apiVersion: guard.holdfast.dev/v1beta1
+kind: ImmutabilityPolicy
+metadata: {name: used}
+spec:
+  resources: [configmaps, namespaces, customresourcedefinitions.apiextensions.k8s.io]
+  rules: [immutable data unless resize, no-delete unless retire]
+`)
+	f := start(t, apiserver.Config{RulesDir: dir})
+	f.create("namespaces", `{apiVersion: v1, kind: Namespace, metadata: {name: prod}}`)
+	f.create("prod/secrets", `{apiVersion: v1, kind: Secret, metadata: {name: s, annotations: {holdfast.dev/keep: always}}}`)
+	f.create(definitions, widgetsDefinition)
+	f.create(widgets, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: {holdfast.dev/keep: always}}}`)
+	for _, name := range []string{"a", "b"} {
+		f.create(configMaps, `{apiVersion: v1, kind: ConfigMap, metadata: {name: `+name+`, labels: {of: test}}, data: {size: L}}`)
+	}
+	for _, options := range []metav1.DeleteOptions{{}, {DryRun: []string{metav1.DryRunAll}}} {
+		f.want("a namespace with a kept object", f.delete("namespaces", "prod", options), "secrets/s")
+		f.wantWarnings()
+		f.want("a definition with a kept object", f.delete(definitions, "widgets.example.com", options), "widgets.example.com/w")
+		f.wantWarnings()
+	}
+	f.want("another uid", f.delete(configMaps, "a", *metav1.NewPreconditionDeleteOptions("other")), "Conflict: ")
+	f.wantWarnings()
+	f.want("a wrong update", f.patch(configMaps, "a", `{data: {size: M, "not a key": ""}}`), "Invalid: ")
+	f.wantWarnings()
+	f.wantMetric("holdfast_rule_overrides_total 0")
+
+	f.create("default/roles.v1.rbac.authorization.k8s.io", `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: some},
+  rules: [{apiGroups: [""], resources: [configmaps], verbs: [retire], resourceNames: [a]}]}`)
+	f.create("default/rolebindings.v1.rbac.authorization.k8s.io", `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: some},
+  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: some}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ann}]}`)
+	f.grant("ann", []string{"configmaps"}, []string{"deletecollection", "list"})
+	ann := f.as("ann")
+	err := ann.of(configMaps).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "of=test"})
+	f.want("a collection", outcome(err), "Conflict: 1 object of configmaps must be kept and was not deleted: default/b")
+	ann.wantWarnings("configmaps/a: deleted by the right to retire")
+	f.wantMetric("holdfast_rule_overrides_total 1")
+	f.want("an object of the collection", f.delete(configMaps, "a", metav1.DeleteOptions{}), "NotFound: ")
+}

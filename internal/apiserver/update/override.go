@@ -15,24 +15,32 @@ import (
 // no-delete for a deletion, and the verbs.
 const OverrideAnnotation = "rules.holdfast.dev/override"
 
-// Override tells the client, the audit log and the metrics that the right of the client allows an update which rules forbid.
+// Override tells the client, the audit log and the metrics that the right of the client allowed an update which rules forbid, if the
+// update succeeds.
 func Override(ctx context.Context, answer refusal.Answer, allowed []refusal.Violation) {
-	var fields []string
+	var fields, warnings []string
 	for _, one := range allowed {
-		warning.AddWarning(ctx, "", answer.Override(one))
+		warnings = append(warnings, answer.Override(one))
 		fields = append(fields, one.Path.String()+" "+one.Mark.Unless)
 	}
-	audit.AddAuditAnnotation(ctx, OverrideAnnotation, strings.Join(fields, ", "))
-	protection.Override(ctx)
+	announce(ctx, warnings, fields)
 }
 
-// OverrideDeletion tells the client and the audit log that the right of the client allows the deletion of an object that rules keep.
-// verbs are those of the rules.
+// OverrideDeletion is Override for the deletion of an object that rules keep. verbs are those of the rules.
 func OverrideDeletion(ctx context.Context, object string, verbs []string) {
-	var rules []string
+	var rules, warnings []string
 	for _, verb := range verbs {
-		warning.AddWarning(ctx, "", object+": deleted by the right to "+verb)
+		warnings = append(warnings, object+": deleted by the right to "+verb)
 		rules = append(rules, "no-delete "+verb)
 	}
-	audit.AddAuditAnnotation(ctx, OverrideAnnotation, strings.Join(rules, ", "))
+	announce(ctx, warnings, rules)
+}
+
+func announce(ctx context.Context, warnings, rules []string) {
+	protection.Override(ctx, func() {
+		for _, text := range warnings {
+			warning.AddWarning(ctx, "", text)
+		}
+		audit.AddAuditAnnotation(ctx, OverrideAnnotation, strings.Join(rules, ", "))
+	})
 }
