@@ -287,14 +287,14 @@ func TestTimeout(t *testing.T) {
 	f := start(t, apiserver.Config{DefinitionScanTimeout: time.Nanosecond})
 	f.create(define("refuse-loss", ab, ""), "{a: x, b: z}")
 	err := f.replace(f.client, define("refuse-loss", a, ""), metav1.UpdateOptions{})
-	f.want("refuse-loss", err, "the objects could not be read within 1ns: 0 objects read")
+	f.want("refuse-loss", err, "the stored objects could not all be read within 1ns: 0 objects read so far")
 	if status := apierrors.APIStatus(nil); !errors.As(err, &status) || status.Status().Code != http.StatusGatewayTimeout {
 		t.Errorf("%#v", err)
 	}
 	f.want("without a scan", f.replace(f.client, define("refuse-loss", ab+", c: {type: string}", ""), metav1.UpdateOptions{}), "ok")
-	f.want("the policy", f.replace(f.client, define("", ab, ""), metav1.UpdateOptions{}), "could not be read")
+	f.want("the policy", f.replace(f.client, define("", ab, ""), metav1.UpdateOptions{}), "could not all be read")
 	f.want("warn", f.replace(f.client, define("warn", ab+", c: {type: string}", ""), metav1.UpdateOptions{}), "ok")
-	f.want("warn", f.replace(f.client, define("warn", a+", c: {type: string}", ""), metav1.UpdateOptions{}), "ok", "could not be read within 1ns")
+	f.want("warn", f.replace(f.client, define("warn", a+", c: {type: string}", ""), metav1.UpdateOptions{}), "ok", "could not all be read within 1ns")
 }
 
 // With two servers, a field is not removed from a definition while another server stores an object with it.

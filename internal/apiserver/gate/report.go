@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,7 +42,8 @@ type report struct {
 	kind *change.Kind
 	// reads reports whether stored objects matter.
 	reads bool
-	// found has the objects that each change hits. The last entry is for objects that would be refused for another reason.
+	// found has the objects that each change hits. Two entries more are for objects that lose fields, and that would be refused, for
+	// another reason.
 	found []hits
 	// objects is how many were read, and revision the one up to which all of them are known.
 	objects  int
@@ -54,12 +56,12 @@ type report struct {
 type hits struct {
 	count int
 	names []string
-	// path is the place at which an object would be refused.
+	// path is the field that an object loses, or for which it would be refused.
 	path string
 }
 
 func newReport(old, crd *definition.CustomResourceDefinition, changes []change.Change, kind *change.Kind) *report {
-	r := &report{old: old, crd: crd, changes: changes, kind: kind, found: make([]hits, len(changes)+1)}
+	r := &report{old: old, crd: crd, changes: changes, kind: kind, found: make([]hits, len(changes)+2)}
 	for _, c := range changes {
 		r.reads = r.reads || c.NeedsObjects()
 	}
@@ -92,11 +94,11 @@ func (r *report) read(ctx context.Context, g *Gate, timeout time.Duration) error
 	case err == nil:
 		r.revision = revision
 		return nil
-	case bounded.Err() != nil && ctx.Err() == nil:
+	case errors.Is(bounded.Err(), context.DeadlineExceeded):
 		r.late = timeout
 		return nil
 	}
-	return apierrors.NewInternalError(fmt.Errorf("read the objects of %s: %w", r.crd.Name, err))
+	return unreadable(r.crd, err)
 }
 
 // add counts an object for the changes that hit it.
@@ -111,17 +113,21 @@ func (r *report) add(ctx context.Context, stored storage.Stored) error {
 	if r.kind != nil {
 		examined = r.kind.Examine(ctx, object)
 	}
-	explained := false
+	worst := change.Neutral
 	for i, c := range r.changes {
 		if examined.IsHit(c) {
-			explained = explained || c.Effect(1) != change.Neutral
+			worst = max(worst, c.Effect(1))
 			r.found[i].add(name)
 		}
 	}
-	if !explained && len(examined.Refused) > 0 {
-		other := &r.found[len(r.changes)]
-		other.add(name)
-		other.path = examined.Refused[0]
+	other := r.found[len(r.changes):]
+	if len(examined.Lost) > 0 && worst < change.Loss {
+		other[0].add(name)
+		other[0].path = examined.Lost[0]
+	}
+	if len(examined.Refused) > 0 && worst < change.Break {
+		other[1].add(name)
+		other[1].path = examined.Refused[0]
 	}
 	return nil
 }
@@ -142,22 +148,26 @@ func nameOf(stored storage.Stored) string {
 
 // effect returns the effect of a change.
 func (r *report) effect(i int) change.Effect {
-	if i == len(r.changes) {
-		if r.found[i].count > 0 {
-			return change.Break
-		}
+	hits := r.found[i].count
+	switch {
+	case hits == 0 && (r.isNew || i >= len(r.changes)):
 		return change.Neutral
+	case i == len(r.changes):
+		return change.Loss
+	case i > len(r.changes):
+		return change.Break
 	}
-	if r.isNew && r.found[i].count == 0 {
-		return change.Neutral
-	}
-	return r.changes[i].Effect(r.found[i].count)
+	return r.changes[i].Effect(hits)
 }
 
 // text returns a change for a message.
 func (r *report) text(i int, names bool) (path, message string) {
-	path, message = "spec.versions", "stored objects would be refused at "+r.found[i].path
-	if i < len(r.changes) {
+	switch i {
+	case len(r.changes):
+		path, message = "spec.versions", "stored objects lose "+r.found[i].path
+	case len(r.changes) + 1:
+		path, message = "spec.versions", "the server refuses stored objects when they are written again, for "+r.found[i].path
+	default:
 		c := r.changes[i]
 		path, message = c.Path, c.Message
 		if c.Reason != "" {
@@ -204,7 +214,7 @@ func (r *report) refuse(names bool, refused change.Effect, policy definition.Gat
 
 // lateText says that objects could not be read in time.
 func (r *report) lateText() string {
-	return fmt.Sprintf("%s: the objects could not be read within %v: %s read, without a finding so far in the others",
+	return fmt.Sprintf("%s: the stored objects could not all be read within %v: %s read so far",
 		r.crd.Name, r.late, finding.Quantity(r.objects, "object"))
 }
 
@@ -258,11 +268,16 @@ func (r *Review) Announce(ctx context.Context) {
 
 // isWarned reports whether a response warns about a change. Package definition warns about weaker rules itself.
 func (r *report) isWarned(i int, least change.Effect) bool {
-	if i == len(r.changes) {
+	if i >= len(r.changes) {
 		return r.found[i].count > 0
 	}
 	c := r.changes[i]
 	return r.effect(i) >= least && !c.IsWeakerRule() && (least != change.Neutral || c.Severity >= finding.Warning)
+}
+
+// unreadable returns the error of a write whose stored objects cannot be read.
+func unreadable(crd *definition.CustomResourceDefinition, err error) error {
+	return apierrors.NewInternalError(fmt.Errorf("read the stored objects of %s: %w", crd.Name, err))
 }
 
 // former returns a definition that keeps everything, if objects of the kind of a new definition are stored. Compared with it, the new
@@ -283,7 +298,7 @@ func (g *Gate) former(ctx context.Context, crd *definition.CustomResourceDefinit
 		return err
 	})
 	if err != nil {
-		return nil, apierrors.NewInternalError(fmt.Errorf("read the objects of %s: %w", crd.Name, err))
+		return nil, unreadable(crd, err)
 	}
 	if len(stored) == 0 {
 		return nil, nil
