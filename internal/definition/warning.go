@@ -1,6 +1,10 @@
 package definition
 
-import "strings"
+import (
+	"strings"
+
+	"holdfast.dev/holdfast/internal/definition/escape"
+)
 
 // Topic is the subject of a warning.
 type Topic uint8
@@ -35,6 +39,8 @@ type Warning struct {
 	Fix string
 
 	line string // the text of a Warning header
+	// way is set until inspect has found the fix, which the server does not send.
+	way *escape.Escape
 }
 
 // Inspect returns the warnings for the schemas of a definition. It includes warnings of
@@ -49,6 +55,11 @@ func (w Write) Inspect(crd *CustomResourceDefinition) []Warning {
 
 func (w Write) inspect(crd *CustomResourceDefinition, versions []readVersion) []Warning {
 	found := schemaWarnings(crd, versions)
+	for i := range found {
+		if way := found[i].way; way != nil {
+			found[i].Fix, found[i].way = way.Remedy(), nil
+		}
+	}
 	if w.APIVersion != V1beta1 {
 		return found
 	}

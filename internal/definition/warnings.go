@@ -75,7 +75,8 @@ func schemaWarnings(crd *CustomResourceDefinition, versions []readVersion) []War
 			found = append(found, escapeWarning(crd, r, way))
 		}
 		for _, warning := range markWarnings(crd, r) {
-			if !slices.Contains(found, warning) { // several versions may have the rule
+			isSame := func(other Warning) bool { return other.Path == warning.Path && other.line == warning.line }
+			if !slices.ContainsFunc(found, isSame) { // several versions may have the rule
 				found = append(found, warning)
 			}
 		}
@@ -124,7 +125,7 @@ func divergenceWarning(versions []readVersion, d immutability.Divergence) Warnin
 
 func escapeWarning(crd *CustomResourceDefinition, r *readVersion, way escape.Escape) Warning {
 	w := newWarning(topicOf(way), r, way.Field, inVersion(crd, r.name, way.String()))
-	w.Message, w.Fix = way.Problem(), way.Remedy()
+	w.Message, w.way = way.Problem(), &way
 	return w
 }
 
