@@ -51,7 +51,8 @@ func TestVersionWithRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.wantWarnings(`metadata.annotations[holdfast.dev/immutability]: the rule "v2: immutable spec.size" forbids nothing from now on, ` +
-		`because the definition neither serves nor stores v2 any more`)
+		`because the definition neither serves nor stores v2 any more`,
+		"spec.versions[1].served: version v2 is no longer served: clients that use this version get 404")
 	f.want("the rule", f.patch(widgets, "w", `{spec: {size: M}}`), "ok")
 	f.wantStatus("versions", "False", "widgets.example.com: v2: immutable spec.replicas: the definition neither serves nor stores a version with this rule")
 }

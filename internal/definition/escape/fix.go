@@ -201,16 +201,30 @@ func (e *Escape) ruling() (Step, bool) {
 	case OptionalField:
 		name, ok := cel.Escape(at.Name)
 		rule := fmt.Sprintf("!has(oldSelf.%s) || has(self.%s)", name, name)
-		return Step{Kind: AddRule, Node: at.parent.path, Rule: rule}, ok && at.parent.hasOldValue()
+		return Step{Kind: AddRule, Node: at.parent.path, Rule: rule}, ok && at.parent.hasOldValue() && at.parent.unbounded() <= 1
 	case MapKey, ListItem:
 		rule, marker, ok := at.keepItems()
-		return Step{Kind: AddRule, Node: at.path, Rule: rule, Marker: marker}, ok && at.hasOldValue()
+		return Step{Kind: AddRule, Node: at.path, Rule: rule, Marker: marker}, ok && at.hasOldValue() && at.parent.unbounded() == 0
 	}
 	return Step{}, false
 }
 
-// keepItems returns a rule that forbids removing keys or items, and the marker that says the same. ok is false if
-// Kubernetes would refuse the rule because of its cost.
+// unbounded counts the maps and lists without a limit, from this node to the root. Kubernetes estimates the cost of a rule from the limits,
+// and refuses one that walks a map in such a node, or that is in two of them.
+func (at *frame) unbounded() int {
+	count := 0
+	for ; at != nil; at = at.parent {
+		s := at.Schema
+		isMap := s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil
+		if isMap && s.MaxProperties == nil || s.Type == "array" && s.MaxItems == nil {
+			count++
+		}
+	}
+	return count
+}
+
+// keepItems returns a rule that forbids removing keys or items, and the marker that says the same. ok is false if there is none, or if
+// Kubernetes would refuse it because it compares each item of a list without a limit with each other.
 func (at *frame) keepItems() (rule string, marker immutability.Marker, ok bool) {
 	s := at.Schema
 	switch isList := s.Type == "array"; {

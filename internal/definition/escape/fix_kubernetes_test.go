@@ -56,6 +56,45 @@ func TestRulesOnKubernetes(t *testing.T) {
 	}
 }
 
+// Kubernetes accepts the cost of the rules of a fix also in schemas without limits.
+func TestCostOfRules(t *testing.T) {
+	judged := 0
+	for seed := range uint64(60) {
+		g := generator{rand.New(rand.NewPCG(seed, 4))}
+		object := g.root(true)
+		removeLimits(object)
+		if _, refused := validated(t, object); refused != nil {
+			continue // its own rules are too expensive
+		}
+		for _, e := range escape.Find(decoded(t, object)) {
+			if fix := e.Fixes().Rules; len(fix) > 0 {
+				judged++
+				newKubernetes(t, applied(t, object, fix))
+			}
+		}
+	}
+	if judged < 20 {
+		t.Errorf("only %d fixes", judged)
+	}
+}
+
+// removeLimits removes all limits of a schema.
+func removeLimits(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, limit := range []string{"maxLength", "maxItems", "maxProperties"} {
+			delete(v, limit)
+		}
+		for _, child := range v {
+			removeLimits(child)
+		}
+	case []any:
+		for _, child := range v {
+			removeLimits(child)
+		}
+	}
+}
+
 // The rules of the server refuse one of the two writes after a fix with markers.
 func TestMarkersOnTheServer(t *testing.T) {
 	judged := 0
@@ -180,6 +219,28 @@ type kubernetes struct {
 // newKubernetes validates a definition with a schema, with the cost of its rules, and compiles it.
 func newKubernetes(t testing.TB, object map[string]any) kubernetes {
 	t.Helper()
+	internal, refused := validated(t, object)
+	if refused != nil {
+		t.Fatalf("Kubernetes refuses the definition: %v\n%s", refused, text(object))
+	}
+	version, err := apiextensions.GetSchemaForVersion(internal, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	structural, err := structuralschema.NewStructural(version.OpenAPIV3Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	validator, _, err := apiservervalidation.NewSchemaValidator(version.OpenAPIV3Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kubernetes{structural, cel.NewValidator(structural, true, celconfig.PerCallLimit), validator}
+}
+
+// validated returns a definition with a schema, and why Kubernetes refuses it.
+func validated(t testing.TB, object map[string]any) (*apiextensions.CustomResourceDefinition, error) {
+	t.Helper()
 	data, err := json.Marshal(map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "widgets.example.com"},
 		"spec": map[string]any{
@@ -202,22 +263,7 @@ func newKubernetes(t testing.TB, object map[string]any) kubernetes {
 	if err := scheme.Convert(&typed, &internal, nil); err != nil {
 		t.Fatal(err)
 	}
-	if errs := validation.ValidateCustomResourceDefinition(t.Context(), &internal); len(errs) > 0 {
-		t.Fatalf("Kubernetes refuses the definition: %v\n%s", errs.ToAggregate(), text(object))
-	}
-	version, err := apiextensions.GetSchemaForVersion(&internal, "v1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	structural, err := structuralschema.NewStructural(version.OpenAPIV3Schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	validator, _, err := apiservervalidation.NewSchemaValidator(version.OpenAPIV3Schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kubernetes{structural, cel.NewValidator(structural, true, celconfig.PerCallLimit), validator}
+	return &internal, validation.ValidateCustomResourceDefinition(t.Context(), &internal).ToAggregate()
 }
 
 // refuses returns why Kubernetes refuses an update, empty if it accepts it.
