@@ -50,7 +50,7 @@ func TestVersionWithRules(t *testing.T) {
 	if _, err := f.of(definitions).Update(t.Context(), crd, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	f.wantWarnings(`metadata.annotations[holdfast.dev/immutability]: the rule "v2: immutable spec.size" forbids nothing from now on, ` +
+	f.wantWarnings(`metadata.annotations[holdfast.dev/immutability]: the rule "v2: immutable spec.size" forbids nothing from now on, `+
 		`because the definition neither serves nor stores v2 any more`,
 		"spec.versions[1].served: version v2 is no longer served: clients that use this version get 404")
 	f.want("the rule", f.patch(widgets, "w", `{spec: {size: M}}`), "ok")

@@ -18,6 +18,7 @@ import (
 
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/definition/escape"
+	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/value"
 )
 
@@ -75,6 +76,14 @@ func TestCostOfRules(t *testing.T) {
 	}
 	if judged < 20 {
 		t.Errorf("only %d fixes", judged)
+	}
+	// A rule on a map in a map would be too expensive.
+	inMap := yamltest.Map(t, "{type: object, properties: {m: {type: object, additionalProperties: {type: object, properties: {n: {type: object, "+
+		"additionalProperties: {type: string, x-kubernetes-immutable: true}}}}}}}")
+	for _, e := range escape.Find(decoded(t, inMap)) {
+		if fix := e.Fixes().Rules; len(fix) > 0 {
+			newKubernetes(t, applied(t, inMap, fix))
+		}
 	}
 }
 
