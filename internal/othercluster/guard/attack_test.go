@@ -118,7 +118,8 @@ func TestKeptReplicaSet(t *testing.T) {
 	}
 	wantOK(t, "an owner, by a user that may unlock it", f.patch(sets, "r", `{metadata: {ownerReferences: [{apiVersion: apps/v1, kind: Deployment, `+
 		`name: d, uid: 1f5b6c4e-0000-4000-8000-000000000000, controller: true}]}}`))
-	if got := count() - before; got != 1 {
-		t.Errorf("%d reviews of a new owner, want 1", got)
+	// The owner does not exist, so the garbage collector may already have asked to delete the ReplicaSet.
+	if count() == before {
+		t.Error("no review of a new owner")
 	}
 }
