@@ -198,6 +198,8 @@ func (r *report) refuse(names bool, refused change.Effect, policy definition.Gat
 	advice := fmt.Sprintf("the policy %s of the definition refuses this: to write it anyway, first set the annotation %s to %s, with the right to %s",
 		policy, definition.GateAnnotation, definition.Warn, Verb)
 	if len(causes) > 0 {
+		// kubectl shows the causes, and not the message.
+		causes[len(causes)-1].Message += "; " + advice
 		kind := schema.GroupKind{Group: definition.Kind.Group, Kind: definition.Kind.Kind}
 		err := apierrors.NewInvalid(kind, r.crd.Name, nil)
 		err.ErrStatus.Details.Causes = causes
