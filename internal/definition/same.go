@@ -5,7 +5,15 @@ import (
 	"slices"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+
+	"holdfast.dev/holdfast/immutability"
 )
+
+// SameForObjects reports whether two states of a definition judge objects in the same way: they have the same spec and the same
+// annotation with markers.
+func SameForObjects(a, b *CustomResourceDefinition) bool {
+	return a.Annotations[immutability.Annotation] == b.Annotations[immutability.Annotation] && SameSpec(&a.Spec, &b.Spec)
+}
 
 // SameSpec reports whether two specs are semantically equal. It compares the texts of schemas first, and only what is left by
 // reflection, which takes a step for every byte of a text.

@@ -18,6 +18,9 @@ const (
 // Kind is the group, version and kind of stored definitions.
 var Kind = schema.GroupVersionKind{Group: GroupName, Version: V1, Kind: "CustomResourceDefinition"}
 
+// Resource is the resource of definitions.
+var Resource = schema.GroupResource{Group: GroupName, Resource: "customresourcedefinitions"}
+
 // AddToScheme registers the stored form and its defaults. The same Go type is
 // apiextensions.k8s.io/v1 and the internal version, so a conversion between the
 // two copies nothing. Package v1beta1 registers the older API version.

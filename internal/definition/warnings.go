@@ -15,8 +15,8 @@ import (
 )
 
 // Warnings returns the warnings for a valid definition, the most important
-// first: rules that the write removes or weakens, markers of the annotation whose
-// fields it removes, protected fields that the storage version lacks, paths with different markers
+// first: rules that the write removes or weakens, markers of the annotation for
+// fields that it removes, protected fields that the storage version lacks, paths with different markers
 // in served versions, markers that clients can get around, fields of the status
 // that cannot be set later, and formats that the server does not validate. It
 // omits warnings that the stored definition got already. Each warning is one

@@ -53,7 +53,7 @@ func withoutElection(obj map[string]any) map[string]any {
 	annotations := out.GetAnnotations()
 	delete(annotations, LeaderAnnotation)
 	if len(annotations) == 0 {
-		annotations = nil // an object without annotations equals one whose only annotation is the record
+		annotations = nil // so that an object with nothing but the record equals one without annotations
 	}
 	out.SetAnnotations(annotations)
 	out.SetManagedFields(nil)

@@ -97,8 +97,8 @@ type Server struct {
 	// marked immutable in a definition: 400, which is the default, or 422, on which some
 	// tools recreate the object.
 	ImmutabilityStatus int
-	// DefinitionPolicy says which changes of definitions the server refuses, for definitions whose annotation does not say it. The default
-	// is to refuse none.
+	// DefinitionPolicy says which changes of a definition the server refuses, if the definition has no annotation with a policy. The
+	// default is to refuse none.
 	DefinitionPolicy definition.GatePolicy
 	// DefinitionScanTimeout bounds how long the server reads stored objects to judge a change of their definition. The default is 20
 	// seconds.

@@ -15,7 +15,6 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/idle"
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
-	"holdfast.dev/holdfast/internal/apiserver/custom/served"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/broadcast"
 	"holdfast.dev/holdfast/internal/definition"
@@ -165,7 +164,7 @@ func changesDiscovery(old, crd *definition.CustomResourceDefinition) bool {
 		return wasEstablished != kind.IsEstablished(crd)
 	}
 	return (old.DeletionTimestamp != nil) != (crd.DeletionTimestamp != nil) ||
-		!definition.SameSpec(&old.Spec, &crd.Spec) || !served.SameMarks(old, crd) ||
+		!definition.SameForObjects(old, crd) ||
 		!apiequality.Semantic.DeepEqual(old.Status.AcceptedNames, crd.Status.AcceptedNames)
 }
 

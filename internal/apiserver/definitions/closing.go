@@ -3,6 +3,7 @@ package definitions
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -37,16 +38,16 @@ const (
 	reopenWithin = 5 * time.Second
 )
 
-// closings are the conditions that close a kind, with their reasons and the beginning of their messages.
-var closings = map[apiextensionsv1.CustomResourceDefinitionConditionType]struct{ reason, message string }{
-	Closed:          {"DeletionRequested", "no object can be created while the server checks whether the definition can be deleted"},
-	ClosedForWrites: {"ChangeRequested", "no object can be written while the server checks whether the definition can change"},
+// closings are the conditions that close a kind. Each has a reason, and the beginning of its message.
+var closings = [...]apiextensionsv1.CustomResourceDefinitionCondition{
+	{Type: Closed, Reason: "DeletionRequested", Message: "no object can be created while the server checks whether the definition can be deleted"},
+	{Type: ClosedForWrites, Reason: "ChangeRequested", Message: "no object can be written while the server checks whether the definition can change"},
 }
 
 // ClosedBy returns what identifies the closing of a definition, "" if its kind is open.
 func ClosedBy(crd *definition.CustomResourceDefinition) string {
-	for condition := range closings {
-		if c := definition.FindCondition(crd, condition); c != nil && c.Status == apiextensionsv1.ConditionTrue {
+	for i := range closings {
+		if c := find(crd, closings[i].Type); c != nil {
 			return c.Message
 		}
 	}
@@ -55,14 +56,23 @@ func ClosedBy(crd *definition.CustomResourceDefinition) string {
 
 // IsClosedForWrites reports whether a definition has the condition ClosedForWrites.
 func IsClosedForWrites(crd *definition.CustomResourceDefinition) bool {
-	c := definition.FindCondition(crd, ClosedForWrites)
-	return c != nil && c.Status == apiextensionsv1.ConditionTrue
+	return find(crd, ClosedForWrites) != nil
+}
+
+// find returns a condition of a definition, nil if it is not true.
+func find(
+	crd *definition.CustomResourceDefinition, wanted apiextensionsv1.CustomResourceDefinitionConditionType,
+) *apiextensionsv1.CustomResourceDefinitionCondition {
+	if c := definition.FindCondition(crd, wanted); c != nil && c.Status == apiextensionsv1.ConditionTrue {
+		return c
+	}
+	return nil
 }
 
 // Reopen removes the conditions that close a kind.
 func Reopen(crd *definition.CustomResourceDefinition) {
-	for condition := range closings {
-		definition.RemoveCondition(crd, condition)
+	for i := range closings {
+		definition.RemoveCondition(crd, closings[i].Type)
 	}
 }
 
@@ -83,7 +93,9 @@ type closing struct {
 func (r *Registry) close(
 	ctx context.Context, name string, preconditions *apistorage.Preconditions, condition apiextensionsv1.CustomResourceDefinitionConditionType,
 ) (*closing, error) {
-	c := &closing{by: fmt.Sprintf("%s (%s)", closings[condition].message, uuid.NewString()), expires: time.Now().Add(decideWithin)}
+	mark := closings[slices.IndexFunc(closings[:], func(c apiextensionsv1.CustomResourceDefinitionCondition) bool { return c.Type == condition })]
+	mark.Status, mark.Message = apiextensionsv1.ConditionTrue, fmt.Sprintf("%s (%s)", mark.Message, uuid.NewString())
+	c := &closing{by: mark.Message, expires: time.Now().Add(decideWithin)}
 	written, err := r.change(ctx, name, preconditions, func(crd *definition.CustomResourceDefinition) error {
 		if crd.DeletionTimestamp != nil {
 			return nil
@@ -91,9 +103,7 @@ func (r *Registry) close(
 		if ClosedBy(crd) != "" && r.content.IsClosed(crd) {
 			return Unavailable(name, "another request is about to change or delete it")
 		}
-		definition.SetCondition(crd, apiextensionsv1.CustomResourceDefinitionCondition{
-			Type: condition, Status: apiextensionsv1.ConditionTrue, Reason: closings[condition].reason, Message: c.by,
-		}, metav1.Now())
+		definition.SetCondition(crd, mark, metav1.Now())
 		return nil
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package definitions
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -13,7 +14,6 @@ import (
 	"k8s.io/apiserver/pkg/util/dryrun"
 
 	"holdfast.dev/holdfast/internal/apiserver/gate"
-	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/apiserver/subresource"
 	"holdfast.dev/holdfast/internal/definition"
 )
@@ -85,16 +85,25 @@ func (g *gated) validate(ctx context.Context, obj, old runtime.Object) error {
 	if err := g.update(ctx, obj, old); err != nil {
 		return err
 	}
-	crd, isNew := obj.(*definition.CustomResourceDefinition)
-	stored, isOld := old.(*definition.CustomResourceDefinition)
-	if !isNew || !isOld {
-		return nil
+	crd, stored, err := pair(obj, old)
+	if err != nil {
+		return err
 	}
 	g.old = stored
 	if err := g.closing.check(stored); err != nil {
 		return err
 	}
 	return g.review.Update(ctx, stored, crd, g.closing != nil)
+}
+
+// pair returns the new and the stored definition of an update.
+func pair(obj, old runtime.Object) (crd, stored *definition.CustomResourceDefinition, err error) {
+	crd, isNew := obj.(*definition.CustomResourceDefinition)
+	stored, isOld := old.(*definition.CustomResourceDefinition)
+	if !isNew || !isOld {
+		return nil, nil, fmt.Errorf("unexpected objects %T, %T", obj, old)
+	}
+	return crd, stored, nil
 }
 
 // renumbered replaces the resourceVersion of an object.
@@ -151,10 +160,9 @@ func (s *Status) Update(
 		if err := update(ctx, obj, old); err != nil {
 			return err
 		}
-		crd, isNew := obj.(*definition.CustomResourceDefinition)
-		stored, isOld := old.(*definition.CustomResourceDefinition)
-		if !isNew || !isOld {
-			return nil
+		crd, stored, err := pair(obj, old)
+		if err != nil {
+			return err
 		}
 		return review.UpdateStatus(ctx, stored, crd)
 	}
@@ -162,5 +170,5 @@ func (s *Status) Update(
 	if err == nil {
 		review.Announce(ctx)
 	}
-	return out, created, storage.Error(err, Resource, name)
+	return out, created, err
 }

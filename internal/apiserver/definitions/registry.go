@@ -30,7 +30,7 @@ import (
 )
 
 // Resource is the resource of CustomResourceDefinitions.
-var Resource = schema.GroupResource{Group: definition.GroupName, Resource: "customresourcedefinitions"}
+var Resource = definition.Resource
 
 // Versions are the API versions that serve definitions, the preferred one first.
 var Versions = []schema.GroupVersion{

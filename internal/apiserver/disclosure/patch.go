@@ -15,12 +15,12 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// secrets is the resource whose values are in no message, also not in one to a client that may get the object: messages are in audit
-// logs.
+// secrets are special: the server shows their values in no message, not even to a client that may get the object, because the audit log
+// has the messages too.
 var secrets = schema.GroupResource{Resource: "secrets"}
 
-// Patched returns the new object of an update whose errors show values only if they may. The library of Kubernetes answers a patch
-// after which an object cannot be decoded with the whole patched object.
+// Patched wraps the new object of an update, so that its errors show values only to a client that may read them. If a patch makes an
+// object that cannot be decoded, the library of Kubernetes puts the whole object into its error.
 func Patched(resource schema.GroupResource, info rest.UpdatedObjectInfo) rest.UpdatedObjectInfo {
 	return patched{info, resource}
 }

@@ -4,10 +4,10 @@
 // (warn), losses (refuse-loss), or both (refuse-breaking). The registry of definitions asks the gate about each write:
 //
 //	review := g.Review(dryRun)
-//	err := review.Update(ctx, oldCRD, newCRD)
+//	err := review.Update(ctx, oldCRD, newCRD, false)
 //
 // If the error is ErrMustClose, nothing is to be refused so far. The registry closes the kind for writes and asks the same review again,
-// which then reads what was written since. When the definition is stored, it calls review.Announce for the warnings.
+// with true, and the review reads what was written since. When the definition is stored, it calls review.Announce for the warnings.
 //
 // A Gate is safe for concurrent use. A Review belongs to one request.
 package gate

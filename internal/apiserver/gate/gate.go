@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/apiserver/rights"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/definition"
@@ -29,8 +28,6 @@ const warnTimeout = 2 * time.Second
 // review can end.
 var ErrMustClose = errors.New("the kind must be closed for writes")
 
-var resource = schema.GroupResource{Group: definition.GroupName, Resource: "customresourcedefinitions"}
-
 // Objects reads stored objects, see storage.Readable.
 type Objects interface {
 	Scan(ctx context.Context, resource schema.GroupResource, after int64, visit func(storage.Stored) error) (int64, error)
@@ -38,7 +35,7 @@ type Objects interface {
 
 // Config configures a Gate. All fields are required.
 type Config struct {
-	// Policy is in force for definitions whose annotation names none.
+	// Policy is in force for a definition without the annotation.
 	Policy definition.GatePolicy
 	// Timeout bounds the scan of a policy that refuses.
 	Timeout time.Duration
@@ -92,7 +89,7 @@ func (r *Review) Update(ctx context.Context, old, crd *definition.CustomResource
 	if err := r.checkPolicy(ctx, inForce, crd); err != nil {
 		return err
 	}
-	if definition.SameSpec(&old.Spec, &crd.Spec) && old.Annotations[immutability.Annotation] == crd.Annotations[immutability.Annotation] {
+	if definition.SameForObjects(old, crd) {
 		r.report = nil
 		return nil
 	}
@@ -136,7 +133,7 @@ func (r *Review) checkPolicy(ctx context.Context, inForce definition.GatePolicy,
 		return nil
 	}
 	protection.Refuse(ctx, protection.Definition)
-	return apierrors.NewForbidden(resource, crd.Name, fmt.Errorf(
+	return apierrors.NewForbidden(definition.Resource, crd.Name, fmt.Errorf(
 		"the policy of the definition would change from %s to %s, and the user may not %s it (annotation %s)", inForce, next, Verb, definition.GateAnnotation))
 }
 

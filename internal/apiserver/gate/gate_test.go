@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/config"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
@@ -73,18 +76,18 @@ type fixture struct {
 	warned *warnings
 }
 
-func start(t *testing.T, config apiserver.Config) *fixture {
+func start(t *testing.T, settings apiserver.Config) *fixture {
 	t.Helper()
-	config.DataDir = t.TempDir()
-	f := &fixture{T: t, server: servertest.Start(t, config), warned: &warnings{}}
+	settings.DataDir = t.TempDir()
+	f := &fixture{T: t, server: servertest.Start(t, settings), warned: &warnings{}}
 	f.client = f.as(f.server.Config(t))
 	return f
 }
 
-func (f *fixture) as(config *rest.Config) dynamic.Interface {
-	config = rest.CopyConfig(config)
-	config.WarningHandler = f.warned
-	return dynamic.NewForConfigOrDie(config)
+func (f *fixture) as(user *rest.Config) dynamic.Interface {
+	user = rest.CopyConfig(user)
+	user.WarningHandler = f.warned
+	return dynamic.NewForConfigOrDie(user)
 }
 
 // create creates a definition with objects, each the text of its spec.
@@ -190,7 +193,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// The policy in force is that of the stored definition, and whoever makes it weaker needs the verb loosen.
+// The server judges a write by the policy of the stored definition. A user that makes this policy weaker needs the verb loosen.
 func TestLoosen(t *testing.T) {
 	t.Parallel()
 	f := start(t, apiserver.Config{DefinitionPolicy: "refuse-loss"})
@@ -238,7 +241,7 @@ func TestLoosen(t *testing.T) {
 	}
 }
 
-// The storage version, the stored versions, and a definition whose objects are older than itself.
+// The server judges a new storage version, a change of the stored versions, and a new definition by the objects that an earlier one left.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	f := start(t, apiserver.Config{DefinitionPolicy: "refuse-loss"})
@@ -297,12 +300,44 @@ func TestTimeout(t *testing.T) {
 	f.want("warn", f.replace(f.client, define("warn", a+", c: {type: string}", ""), metav1.UpdateOptions{}), "ok", "could not all be read within 1ns")
 }
 
+// The answer names ten changes and counts the others, and the audit log has the place of each loss.
+func TestManyChanges(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	policy, log := filepath.Join(dir, "audit.yaml"), filepath.Join(dir, "audit.log")
+	if err := os.WriteFile(policy, []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := start(t, apiserver.Config{Audit: config.Audit{PolicyFile: policy, LogPath: log}})
+	var wide, limited []string
+	for i := range 12 {
+		wide = append(wide, fmt.Sprintf("f%d: {type: string}", i))
+		limited = append(limited, fmt.Sprintf("f%d: {type: string, maxLength: 1}", i))
+	}
+	f.create(define("", strings.Join(wide, ", ")+", b: {type: string}", ""), "{b: z}")
+	err := f.replace(f.client, define("", strings.Join(limited, ", "), ""), metav1.UpdateOptions{})
+	if err != nil || len(f.warned.texts) != 11 || !strings.HasSuffix(f.warned.texts[10], "3 changes more, see holdfast schema diff") {
+		t.Errorf("%v, warnings %q", err, f.warned.texts)
+	}
+	if err := f.server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	logged, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lossOf = `"definitions.holdfast.dev/loss":"spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[b]"`
+	if strings.Count(string(logged), lossOf) != 1 {
+		t.Errorf("the audit log lacks %s:\n%s", lossOf, logged)
+	}
+}
+
 // With two servers, a field is not removed from a definition while another server stores an object with it.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
 	cluster := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
-	config := apiserver.Config{Etcd: cluster, DefinitionPolicy: "refuse-loss"}
-	one, two := start(t, config), start(t, config)
+	settings := apiserver.Config{Etcd: cluster, DefinitionPolicy: "refuse-loss"}
+	one, two := start(t, settings), start(t, settings)
 	outcomes := map[string]int{}
 	for range 25 {
 		one.create(define("", ab, ""), "{a: x}")

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/warning"
 
-	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/change"
@@ -70,10 +69,7 @@ func newReport(old, crd *definition.CustomResourceDefinition, changes []change.C
 
 // isAbout reports whether the report is about this change.
 func (r *report) isAbout(old, crd *definition.CustomResourceDefinition) bool {
-	same := func(a, b *definition.CustomResourceDefinition) bool {
-		return a.UID == b.UID && definition.SameSpec(&a.Spec, &b.Spec) && a.Annotations[immutability.Annotation] == b.Annotations[immutability.Annotation]
-	}
-	return r != nil && same(r.old, old) && same(r.crd, crd)
+	return r != nil && r.old.UID == old.UID && definition.SameForObjects(r.old, old) && definition.SameForObjects(r.crd, crd)
 }
 
 // read reads the objects that were written since the last call. It counts an object again that was written in between: what the policy
@@ -208,7 +204,8 @@ func (r *report) refuse(names bool, refused change.Effect, policy definition.Gat
 	}
 	if r.late > 0 {
 		err := apierrors.NewTimeoutError(fmt.Sprintf("%s; %s", r.lateText(), advice), 1)
-		err.ErrStatus.Details.Group, err.ErrStatus.Details.Kind, err.ErrStatus.Details.Name = resource.Group, resource.Resource, r.crd.Name
+		details := err.ErrStatus.Details
+		details.Group, details.Kind, details.Name = definition.Resource.Group, definition.Resource.Resource, r.crd.Name
 		return err
 	}
 	return nil
@@ -277,7 +274,7 @@ func (r *report) isWarned(i int, least change.Effect) bool {
 	return r.effect(i) >= least && !c.IsWeakerRule() && (least != change.Neutral || c.Severity >= finding.Warning)
 }
 
-// unreadable returns the error of a write whose stored objects cannot be read.
+// unreadable returns the answer to a write if the server cannot read the stored objects.
 func unreadable(crd *definition.CustomResourceDefinition, err error) error {
 	return apierrors.NewInternalError(fmt.Errorf("read the stored objects of %s: %w", crd.Name, err))
 }

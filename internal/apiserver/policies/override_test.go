@@ -139,7 +139,8 @@ rules: [{level: Metadata, verbs: [patch, delete, deletecollection]}]
 	}
 }
 
-// TestDryRunInBody checks that a deletion or eviction whose body asks for a dry run has no Event, and does not count.
+// TestDryRunInBody checks that the server neither counts a deletion or eviction nor makes an Event of it, if the body of the request asks
+// for a dry run.
 func TestDryRunInBody(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

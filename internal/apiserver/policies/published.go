@@ -45,13 +45,10 @@ func unjudged() map[runtimeschema.GroupResource][]policy.Unjudged {
 	}
 }
 
-// definitionsResource is the resource of CustomResourceDefinitions.
-var definitionsResource = runtimeschema.GroupResource{Group: definition.GroupName, Resource: "customresourcedefinitions"}
-
 // Published implements policy.Server for built-in kinds and CustomResourceDefinitions. An aggregated API server answers the writes of its resources, so the server
 // cannot judge them.
 func (s *sources) Published(_ context.Context, name runtimeschema.GroupResource) (*policy.Published, error) {
-	if name == definitionsResource {
+	if name == definition.Resource {
 		return &policy.Published{
 			Kind: definition.Kind, Endpoints: policy.Endpoints{HasStatus: true},
 			Schema: func() (*schema.Schema, error) { return s.schema(name, &definition.CustomResourceDefinition{}) },

@@ -63,14 +63,9 @@ func Allowed(ctx context.Context, verb, subresource string) bool {
 // MayList reports whether the user of a request may list all objects of another resource than that in the URL.
 func MayList(ctx context.Context, resource schema.GroupVersionResource) bool {
 	a, ok := ctx.Value(key{}).(*answers)
-	by, hasUser := genericapirequest.UserFrom(ctx)
-	if !ok || !hasUser {
-		return false
-	}
-	decision, _, err := a.rights.Authorize(ctx, authorizer.AttributesRecord{
-		User: by, Verb: "list", APIGroup: resource.Group, APIVersion: resource.Version, Resource: resource.Resource, ResourceRequest: true,
+	return ok && a.authorize(ctx, authorizer.AttributesRecord{
+		Verb: "list", APIGroup: resource.Group, APIVersion: resource.Version, Resource: resource.Resource,
 	})
-	return err == nil && decision == authorizer.DecisionAllow
 }
 
 // IsOwn reports whether a request is one of the server's own controllers.
@@ -110,13 +105,19 @@ func allowed(ctx context.Context, asked question) bool {
 
 func (a *answers) ask(ctx context.Context, asked question) bool {
 	info, hasInfo := genericapirequest.RequestInfoFrom(ctx)
-	by, hasUser := genericapirequest.UserFrom(ctx)
-	if !hasInfo || !hasUser {
+	return hasInfo && a.authorize(ctx, authorizer.AttributesRecord{
+		Verb: asked.verb, Namespace: info.Namespace, Name: asked.name, Subresource: asked.subresource,
+		APIGroup: info.APIGroup, APIVersion: info.APIVersion, Resource: info.Resource,
+	})
+}
+
+// authorize asks whether the user of a request may do something with a resource.
+func (a *answers) authorize(ctx context.Context, record authorizer.AttributesRecord) bool {
+	by, ok := genericapirequest.UserFrom(ctx)
+	if !ok {
 		return false
 	}
-	decision, _, err := a.rights.Authorize(ctx, authorizer.AttributesRecord{
-		User: by, Verb: asked.verb, Namespace: info.Namespace, Name: asked.name, Subresource: asked.subresource,
-		APIGroup: info.APIGroup, APIVersion: info.APIVersion, Resource: info.Resource, ResourceRequest: true,
-	})
+	record.User, record.ResourceRequest = by, true
+	decision, _, err := a.rights.Authorize(ctx, record)
 	return err == nil && decision == authorizer.DecisionAllow
 }

@@ -3,7 +3,6 @@ package schema
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -69,7 +68,7 @@ func (r definitionReader) read(input manifest.Input, data []byte) contents {
 				whole++
 			case source.IsPatch(o):
 				skip(finding.Patch, "it has neither spec.group nor spec.names nor spec.versions")
-			case document.IsTemplate() && nameOf(o) == "":
+			case document.IsTemplate() && source.Name(o) == "":
 				skip(finding.Template, "it has no name without the template actions in its metadata")
 			default:
 				whole++
@@ -81,19 +80,6 @@ func (r definitionReader) read(input manifest.Input, data []byte) contents {
 		}
 	}
 	return found
-}
-
-// nameOf returns the name of an object, empty if it has none.
-func nameOf(o manifest.Object) string {
-	var header struct {
-		Metadata struct {
-			Name string `json:"name"`
-		} `json:"metadata"`
-	}
-	if err := json.Unmarshal(o.JSON, &header); err != nil {
-		return ""
-	}
-	return header.Metadata.Name
 }
 
 // newDefinitionReader returns a reader for files on disk. It reads the kustomizations in the directories of the files, and

@@ -14,17 +14,6 @@ const (
 	Loss
 )
 
-// String returns the word for messages.
-func (e Effect) String() string {
-	switch e {
-	case Break:
-		return "break"
-	case Loss:
-		return "loss"
-	}
-	return "neutral"
-}
-
 // Effect returns the effect of a change that hits the given number of stored objects.
 func (c Change) Effect(hits int) Effect {
 	switch c.Rule {

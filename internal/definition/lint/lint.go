@@ -36,7 +36,7 @@ func Syntax(file string, err *manifest.SyntaxError) finding.Finding {
 
 // Check returns the findings about a definition, sorted by their place.
 func Check(ctx context.Context, o manifest.Object) []finding.Finding {
-	c := &check{object: o, name: name(o)}
+	c := &check{object: o, name: source.Name(o)}
 	def, err := source.Decode(o)
 	if err != nil {
 		var at *source.FieldError

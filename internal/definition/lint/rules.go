@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"encoding/json"
 	"strings"
 
 	"holdfast.dev/holdfast/immutability"
@@ -96,17 +95,4 @@ func Duplicates(d *manifest.Document) []finding.Finding {
 		})
 	}
 	return found
-}
-
-// name returns the name of a definition, also of one that cannot be decoded.
-func name(o manifest.Object) string {
-	var header struct {
-		Metadata struct {
-			Name string `json:"name"`
-		} `json:"metadata"`
-	}
-	if err := json.Unmarshal(o.JSON, &header); err != nil {
-		return ""
-	}
-	return header.Metadata.Name
 }

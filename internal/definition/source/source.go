@@ -134,3 +134,16 @@ func article(kind string) string {
 	}
 	return "a number"
 }
+
+// Name returns the name of a definition, also of one that cannot be decoded. It is empty if the definition has none.
+func Name(o manifest.Object) string {
+	var header struct {
+		Metadata struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(o.JSON, &header); err != nil {
+		return ""
+	}
+	return header.Metadata.Name
+}

@@ -28,7 +28,7 @@ func (e *events) record(request *admissionv1.AdmissionRequest, hits []policy.Hit
 	}
 }
 
-// recordDeletion records an Event for each policy whose rules forbid the deletion of a review, or warn about it. A dry run has no Event.
+// recordDeletion records an Event for each policy that forbids a deletion, or warns about it. A dry run has no Event.
 func (e *events) recordDeletion(request *admissionv1.AdmissionRequest, by []keptResource) {
 	for _, k := range by {
 		if e != nil && k.Policy != "" && !isDryRun(request) {

@@ -11,7 +11,6 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 
-	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/definition"
@@ -55,7 +54,7 @@ func New(config *Config, crd *definition.CustomResourceDefinition) *Resource {
 
 // Serves reports whether this resource can also serve crd, a later state of its definition.
 func (r *Resource) Serves(crd *definition.CustomResourceDefinition) bool {
-	return r.CRD.UID == crd.UID && definition.SameSpec(&r.CRD.Spec, &crd.Spec) && SameMarks(r.CRD, crd) &&
+	return r.CRD.UID == crd.UID && definition.SameForObjects(r.CRD, crd) &&
 		apiequality.Semantic.DeepEqual(r.CRD.Status.AcceptedNames, crd.Status.AcceptedNames)
 }
 
@@ -76,11 +75,6 @@ func (r *Resource) Replace(old *Resource) {
 // Fence returns a context in which the stores write objects only if the stored definition is the one that this resource serves.
 func (r *Resource) Fence(ctx context.Context) context.Context {
 	return definitions.Fence(ctx, r.CRD.Name, r.revision.Load())
-}
-
-// SameMarks reports whether two states of a definition have the same annotation with markers.
-func SameMarks(a, b *definition.CustomResourceDefinition) bool {
-	return a.Annotations[immutability.Annotation] == b.Annotations[immutability.Annotation]
 }
 
 // Version returns the version that a request asks for. It returns nil if that version
