@@ -95,6 +95,23 @@ func TestCompare(t *testing.T) {
 				"note validation .properties[a].minLength: is gone: 1",
 			},
 		},
+		"limits that change nothing": {
+			v1(object("a: {type: string, pattern: '^[a-zSA-Z]*$'}, b: {type: array, items: {type: string}}")),
+			v1(object("a: {type: string, minLength: 0, pattern: '^[a-zA-Z]*$'}, b: {type: array, minItems: 0, items: {type: string}}")), nil,
+		},
+		"enum becomes limits": {
+			v1(object("a: {type: string, enum: [ab, abc]}, b: {type: string, enum: [ab, abc]}")),
+			v1(object("a: {type: string, minLength: 1, maxLength: 3, pattern: '^a'}, b: {type: string, maxLength: 2}")),
+			[]string{
+				"error validation .properties[b].maxLength: is new: 2",
+				"note validation .properties[a].enum: any value is accepted",
+				"note validation .properties[b].enum: any value is accepted",
+			},
+		},
+		"pattern": {
+			v1(object("a: {type: string, pattern: '^[a-z]*$'}")), v1(object("a: {type: string, pattern: '^[a-y]*$'}")),
+			[]string{"error validation .properties[a].pattern: changed from ^[a-z]*$ to ^[a-y]*$"},
+		},
 		"limits of numbers": {
 			v1(object("a: {type: integer, maximum: 10, minimum: 5}")), v1(object("a: {type: integer, maximum: 11, minimum: 6}")),
 			[]string{
@@ -117,6 +134,14 @@ func TestCompare(t *testing.T) {
 			v1(object("a: {type: integer}")),
 			v1(object("a: {type: integer, x-kubernetes-validations: [{rule: self > 0}]}")),
 			[]string{"error cel-rule .properties[a].x-kubernetes-validations: a rule is new: self > 0"},
+		},
+		"rule about a field that is new": {
+			v1(object("a: {type: integer}")),
+			v1("{type: object, properties: {a: {type: integer}, b: {type: integer}}, x-kubernetes-validations: [{rule: '!has(self.b) || self.b > 0'}]}"),
+			[]string{
+				"note field-added .properties[b]: the field is new",
+				"note cel-rule .x-kubernetes-validations: a rule is new: !has(self.b) || self.b > 0",
+			},
 		},
 		"logic": {
 			v1(object("a: {type: integer}")), v1(object("a: {type: integer, not: {enum: [5]}}")),

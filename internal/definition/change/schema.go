@@ -21,10 +21,10 @@ func (c *comparison) schemas(index int, old, updated *definition.CustomResourceD
 	}
 	s := &schemaComparison{
 		comparison: c, version: updated.Name, root: fmt.Sprintf("spec.versions[%d].schema.openAPIV3Schema", index),
-		pruned: c.newCRD.Spec.Pruned(updated.Name),
+		pruned: c.newCRD.Spec.Pruned(updated.Name), wasPruned: c.oldCRD.Spec.Pruned(updated.Name),
 	}
-	if was := c.oldCRD.Spec.Pruned(updated.Name); was != s.pruned {
-		s.pruning(was, nil)
+	if s.wasPruned != s.pruned {
+		s.pruning(s.wasPruned, nil)
 	}
 	s.structure(skeleton.Build(before.schema).Schema(), skeleton.Build(after.schema).Schema(), place{kept: !s.pruned})
 	s.values(orEmpty(before.schema), orEmpty(after.schema), nil)
@@ -34,9 +34,10 @@ func (c *comparison) schemas(index int, old, updated *definition.CustomResourceD
 // schemaComparison collects the changes between two schemas.
 type schemaComparison struct {
 	*comparison
-	version string
-	root    string
-	pruned  bool
+	version   string
+	root      string
+	pruned    bool
+	wasPruned bool
 }
 
 // report adds a change of the node at a path. keyword is the keyword that changed, empty for

@@ -4,9 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"holdfast.dev/holdfast/internal/definition/logic"
 	"holdfast.dev/holdfast/internal/finding"
 	"holdfast.dev/holdfast/schema"
 	"holdfast.dev/holdfast/value"
@@ -54,6 +58,9 @@ func (s *schemaComparison) validation(path *value.Path, keyword, message string,
 // limits compares the keywords in limitKeywords, pattern, format, multipleOf, exclusiveMaximum and
 // exclusiveMinimum.
 func (s *schemaComparison) limits(old, updated *schema.Schema, path *value.Path) {
+	if keepsEnum(old, updated) {
+		return
+	}
 	for _, k := range limitKeywords {
 		before, after := k.of(old), k.of(updated)
 		if before == after {
@@ -67,7 +74,7 @@ func (s *schemaComparison) limits(old, updated *schema.Schema, path *value.Path)
 		{"format", old.Format, updated.Format},
 		{"multipleOf", string(old.MultipleOf), string(updated.MultipleOf)},
 	} {
-		if k.before != k.after {
+		if k.before != k.after && (k.name != "pattern" || !isSamePattern(k.before, k.after)) {
 			s.validation(path, k.name, changed(k.before, k.after), k.after != "")
 		}
 	}
@@ -93,11 +100,11 @@ var limitKeywords = []struct {
 	{"maximum", true, func(s *schema.Schema) string { return string(s.Maximum) }},
 	{"minimum", false, func(s *schema.Schema) string { return string(s.Minimum) }},
 	{"maxLength", true, func(s *schema.Schema) string { return count(s.MaxLength) }},
-	{"minLength", false, func(s *schema.Schema) string { return count(s.MinLength) }},
+	{"minLength", false, func(s *schema.Schema) string { return least(s.MinLength) }},
 	{"maxItems", true, func(s *schema.Schema) string { return count(s.MaxItems) }},
-	{"minItems", false, func(s *schema.Schema) string { return count(s.MinItems) }},
+	{"minItems", false, func(s *schema.Schema) string { return least(s.MinItems) }},
 	{"maxProperties", true, func(s *schema.Schema) string { return count(s.MaxProperties) }},
-	{"minProperties", false, func(s *schema.Schema) string { return count(s.MinProperties) }},
+	{"minProperties", false, func(s *schema.Schema) string { return least(s.MinProperties) }},
 }
 
 func count(n *int64) string {
@@ -105,6 +112,38 @@ func count(n *int64) string {
 		return ""
 	}
 	return fmt.Sprint(*n)
+}
+
+// least returns a lower limit. Every value has at least 0 items.
+func least(n *int64) string {
+	if n != nil && *n == 0 {
+		return ""
+	}
+	return count(n)
+}
+
+// keepsEnum reports whether the old schema accepts only some texts, and the limits of the new one accept all of them.
+func keepsEnum(old, updated *schema.Schema) bool {
+	pattern, err := regexp.Compile(updated.Pattern)
+	if len(old.Enum) == 0 || err != nil || updated.Format != old.Format {
+		return false
+	}
+	for _, v := range old.Enum {
+		text, ok := v.(string)
+		length := int64(utf8.RuneCountInString(text))
+		if !ok || updated.MinLength != nil && length < *updated.MinLength || updated.MaxLength != nil && length > *updated.MaxLength ||
+			!pattern.MatchString(text) {
+			return false
+		}
+	}
+	return true
+}
+
+// isSamePattern reports whether two patterns accept the same values, because they differ only in how they are written.
+func isSamePattern(a, b string) bool {
+	before, err := syntax.Parse(a, syntax.Perl)
+	after, alsoErr := syntax.Parse(b, syntax.Perl)
+	return a != "" && b != "" && err == nil && alsoErr == nil && before.Simplify().Equal(after.Simplify())
 }
 
 // isLess compares two numbers in text.
@@ -212,12 +251,17 @@ func (s *schemaComparison) rules(old, updated *schema.Schema, path *value.Path) 
 	}
 	before, after := texts(old.Validations), texts(updated.Validations)
 	for _, rule := range slices.Sorted(maps.Keys(after)) {
-		if !before[rule] {
-			s.report(path, schema.ValidationsKeyword, Change{
-				Rule: celRule, Severity: finding.Error, Message: "a rule is new: " + rule, hit: withError,
-				Reason: "the server refuses objects and updates that break the rule",
-			})
+		if before[rule] {
+			continue
 		}
+		change := Change{
+			Rule: celRule, Severity: finding.Error, Message: "a rule is new: " + rule, hit: withError,
+			Reason: "the server refuses objects and updates that break the rule",
+		}
+		if s.wasPruned && logic.Follows(rule, old) {
+			change.Severity, change.Reason = finding.Note, "no object that was accepted breaks it: it is about fields or values that are new"
+		}
+		s.report(path, schema.ValidationsKeyword, change)
 	}
 	for _, rule := range slices.Sorted(maps.Keys(before)) {
 		if !after[rule] {

@@ -132,7 +132,7 @@ func Find(s *schema.Schema) []Escape {
 	if s == nil {
 		return nil
 	}
-	f := finder{reader: newRuleReader()}
+	f := finder{reader: ruleReader{}}
 	f.walk(&frame{Child: schema.Child{Schema: s}, rules: f.reader.read(s)})
 	return f.found
 }
@@ -143,7 +143,7 @@ func FindMark(s *schema.Schema, m immutability.Mark) []Escape {
 	if m.SchemaNode(s) == nil {
 		return nil
 	}
-	f := finder{reader: newRuleReader()}
+	f := finder{reader: ruleReader{}}
 	at := &frame{Child: schema.Child{Schema: s}, rules: f.reader.read(s)}
 	for _, step := range m.Path.Steps() {
 		child := schema.Child{Schema: at.Schema.Properties[step.Name], Edge: schema.Property, Name: step.Name}

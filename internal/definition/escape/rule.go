@@ -4,11 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/parser"
 
 	"holdfast.dev/holdfast/immutability"
+	"holdfast.dev/holdfast/internal/definition/logic"
 	"holdfast.dev/holdfast/schema"
 )
 
@@ -18,44 +17,21 @@ type rule struct {
 	expr ast.Expr
 }
 
-// ruleReader parses the rules of nodes, each text once.
-type ruleReader struct {
-	parser *parser.Parser
-	// known has no expression for a text that does not parse.
-	known map[string]rule
-}
-
-// newRuleReader returns a reader that does not expand the macros has(), all() and
-// exists(): the calls are easier to recognize than their expansions.
-func newRuleReader() ruleReader {
-	p, err := parser.NewParser(
-		parser.Macros(),
-		parser.EnableOptionalSyntax(true),
-		parser.EnableIdentEscapeSyntax(true),
-	)
-	if err != nil {
-		// The options are constant and valid. Without a parser, all rules are
-		// ignored.
-		return ruleReader{}
-	}
-	return ruleReader{p, map[string]rule{}}
-}
+// ruleReader has the parsed rules of nodes by their texts. A text that does not parse has no expression.
+type ruleReader map[string]rule
 
 // read parses the rules of s. Rules that do not parse are left out: the validation
 // of definitions refuses them.
 func (r ruleReader) read(s *schema.Schema) []rule {
-	if r.parser == nil || len(s.Validations) == 0 {
-		return nil
-	}
 	var rules []rule
 	for _, v := range s.Validations {
 		if v == nil {
 			continue
 		}
-		parsed, isKnown := r.known[v.Rule]
+		parsed, isKnown := r[v.Rule]
 		if !isKnown {
-			parsed = r.parse(v.Rule)
-			r.known[v.Rule] = parsed
+			parsed = rule{strings.TrimSpace(v.Rule), logic.Parse(v.Rule)}
+			r[v.Rule] = parsed
 		}
 		if parsed.expr != nil {
 			rules = append(rules, parsed)
@@ -64,18 +40,9 @@ func (r ruleReader) read(s *schema.Schema) []rule {
 	return rules
 }
 
-// parse parses one rule.
-func (r ruleReader) parse(text string) rule {
-	parsed, errs := r.parser.Parse(common.NewTextSource(text))
-	if errs != nil && len(errs.GetErrors()) > 0 || parsed == nil {
-		return rule{}
-	}
-	return rule{strings.TrimSpace(text), parsed.Expr()}
-}
-
 // refuses reports whether the rule refuses every write in which s happens.
 func (r rule) refuses(s scenario) bool {
-	return evaluation{scenario: s}.truth(r.expr)&yes == 0
+	return evaluation{scenario: s}.truth(r.expr)&logic.Yes == 0
 }
 
 // promise is a field that a rule protects: a path below the node of the rule, or

@@ -5,11 +5,13 @@ import (
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
+
+	"holdfast.dev/holdfast/internal/definition/logic"
 )
 
 // equal returns the results of a == b. A value that contains the path of the
 // scenario differs between self and oldSelf. About other values nothing is known.
-func (v evaluation) equal(a, b ast.Expr) truth {
+func (v evaluation) equal(a, b ast.Expr) logic.Truth {
 	left, isRef := refOf(a)
 	right, areRefs := refOf(b)
 	switch {
@@ -19,31 +21,31 @@ func (v evaluation) equal(a, b ast.Expr) truth {
 		return v.values(left, right)
 	}
 	if v.sizes(a, b) {
-		return no
+		return logic.No
 	}
-	return v.truth(a).equals(v.truth(b))
+	return v.truth(a).Equals(v.truth(b))
 }
 
 // fields returns the results of self.x == oldSelf.x.
-func (v evaluation) fields(left, right ref) truth {
+func (v evaluation) fields(left, right ref) logic.Truth {
 	switch {
 	case v.missing(left) || v.missing(right):
-		return failed
+		return logic.Failed
 	case hasPrefix(v.path, left.path):
-		return no
+		return logic.No
 	}
-	return unknown
+	return logic.Unknown
 }
 
 // values returns the results of self[key] == oldSelf[key].
-func (v evaluation) values(left, right ref) truth {
+func (v evaluation) values(left, right ref) logic.Truth {
 	switch {
 	case v.missing(left) || v.missing(right):
-		return failed
+		return logic.Failed
 	case slices.Equal(left.path, v.path) && left.root != right.root && v.event == itemChanged:
-		return no
+		return logic.No
 	}
-	return unknown
+	return logic.Unknown
 }
 
 // sizes reports whether a == b is size(self.x) == size(oldSelf.x), and one item of
@@ -68,14 +70,14 @@ func sizeOf(e ast.Expr) (ref, bool) {
 }
 
 // in returns the results of: item in self.x.
-func (v evaluation) in(element, container ast.Expr) truth {
+func (v evaluation) in(element, container ast.Expr) logic.Truth {
 	if c, ok := refOf(container); ok {
 		if v.missing(c) {
-			return failed
+			return logic.Failed
 		}
 		e, isRef := refOf(element)
 		if isRef && e.variable != "" && e.variable == v.item && len(e.path) == 0 && v.holdsItems(c) {
-			return truthOf(!v.absentFrom(c.root))
+			return logic.Of(!v.absentFrom(c.root))
 		}
 	}
 	return v.strict([]ast.Expr{element, container})
@@ -88,13 +90,13 @@ func (v evaluation) holdsItems(c ref) bool {
 
 // member returns the results of a call on a value: self.all(x, ...),
 // sets.contains(self, oldSelf).
-func (v evaluation) member(call ast.CallExpr) truth {
+func (v evaluation) member(call ast.CallExpr) logic.Truth {
 	args := call.Args()
 	target, isRef := refOf(call.Target())
 	switch function := call.FunctionName(); {
 	case function == "hasValue" && isRef && len(args) == 0:
 		if target.root == oldRoot && len(target.path) == 0 {
-			return yes // a transition rule runs only if there is an old value
+			return logic.Yes // a transition rule runs only if there is an old value
 		}
 		return v.has(call.Target())
 	case function == "all" && isRef && len(args) == 2:
@@ -106,39 +108,39 @@ func (v evaluation) member(call ast.CallExpr) truth {
 	}
 	if r, ok := refOfCall(call); ok {
 		if v.missing(r) {
-			return failed
+			return logic.Failed
 		}
-		return unknown
+		return logic.Unknown
 	}
 	return v.strict(operandsOf(call))
 }
 
 // all returns the results of target.all(variable, condition). If the item of the
 // scenario is in target, the condition must hold for it.
-func (v evaluation) all(target ref, variable, condition ast.Expr) truth {
+func (v evaluation) all(target ref, variable, condition ast.Expr) logic.Truth {
 	if v.missing(target) {
-		return failed
+		return logic.Failed
 	}
 	if variable.Kind() != ast.IdentKind || !v.holdsItems(target) || v.absentFrom(target.root) {
-		return unknown
+		return logic.Unknown
 	}
 	v.item = variable.AsIdent()
 	// About the other items nothing is known.
-	return v.truth(condition).and(unknown)
+	return v.truth(condition).And(logic.Unknown)
 }
 
 // exists returns the results of target.exists(variable, condition). If the condition
 // looks for the item of the scenario and target does not have this item, the result
 // is no.
-func (v evaluation) exists(target ref, variable, condition ast.Expr) truth {
+func (v evaluation) exists(target ref, variable, condition ast.Expr) logic.Truth {
 	if v.missing(target) {
-		return failed
+		return logic.Failed
 	}
 	if variable.Kind() == ast.IdentKind && v.item != "" && v.holdsItems(target) &&
 		v.absentFrom(target.root) && pairs(condition, variable.AsIdent(), v.item) {
-		return no
+		return logic.No
 	}
-	return unknown
+	return logic.Unknown
 }
 
 // pairs reports whether a condition compares two items: x == y, or
@@ -165,14 +167,14 @@ func pairs(condition ast.Expr, x, y string) bool {
 
 // sets returns the results of sets.contains(a, b), which means that every item of b
 // is in a, or of sets.equivalent(a, b).
-func (v evaluation) sets(function string, a, b ast.Expr) truth {
+func (v evaluation) sets(function string, a, b ast.Expr) logic.Truth {
 	outer, ok := refOf(a)
 	inner, alsoOK := refOf(b)
 	if !ok || !alsoOK || !outer.isCounterpartOf(inner) || !v.holdsItems(outer) {
 		return v.strict([]ast.Expr{a, b})
 	}
 	if v.absentFrom(outer.root) || function == "equivalent" && v.absentFrom(inner.root) {
-		return no
+		return logic.No
 	}
-	return unknown
+	return logic.Unknown
 }

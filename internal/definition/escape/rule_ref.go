@@ -2,11 +2,11 @@ package escape
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/types"
+
+	"holdfast.dev/holdfast/internal/definition/logic"
 )
 
 // ref is a value that a rule refers to: self.spec.size, oldSelf.?size, self[key].
@@ -44,7 +44,7 @@ func refOf(e ast.Expr) (ref, bool) {
 		return ref{variable: name}, true
 	case ast.SelectKind:
 		r, ok := refOf(e.AsSelect().Operand())
-		return r.child(unescape(e.AsSelect().FieldName())), ok && r.key == ""
+		return r.child(logic.Unescape(e.AsSelect().FieldName())), ok && r.key == ""
 	case ast.CallKind:
 		return refOfCall(e.AsCall())
 	}
@@ -71,10 +71,10 @@ func refOfCall(call ast.CallExpr) (ref, bool) {
 	if !ok || r.key != "" {
 		return ref{}, false
 	}
-	name, isName := textOf(call.Args()[1])
+	name, isName := logic.Text(call.Args()[1])
 	switch call.FunctionName() {
 	case operators.OptSelect:
-		r = r.child(unescape(name))
+		r = r.child(logic.Unescape(name))
 		r.optional = true
 		return r, isName
 	case operators.Index, operators.OptIndex:
@@ -92,28 +92,6 @@ func refOfCall(call ast.CallExpr) (ref, bool) {
 func (r ref) child(name string) ref {
 	r.path = append(slices.Clone(r.path), name)
 	return r
-}
-
-// textOf returns the text of a string literal.
-func textOf(e ast.Expr) (string, bool) {
-	if e.Kind() != ast.LiteralKind {
-		return "", false
-	}
-	text, ok := e.AsLiteral().(types.String)
-	return string(text), ok
-}
-
-// unescape returns the property name of a name in a rule. Kubernetes escapes names
-// that are not valid in CEL.
-func unescape(name string) string {
-	if !strings.Contains(name, "__") {
-		return name
-	}
-	name = strings.NewReplacer("__underscores__", "__", "__dot__", ".", "__dash__", "-", "__slash__", "/").Replace(name)
-	if inner, found := strings.CutPrefix(name, "__"); found && strings.HasSuffix(inner, "__") {
-		return strings.TrimSuffix(inner, "__")
-	}
-	return name
 }
 
 // operandsOf returns the target and the arguments of a call.
