@@ -18,7 +18,8 @@ import (
 )
 
 // moduleDir returns the directory of a module in the module cache, with the
-// version and the checksum of testdata/modules.txt. Go downloads it if needed.
+// checksum of testdata/modules.txt. The module is a path, which means the first
+// version there, or path@version. Go downloads it if needed.
 func moduleDir(t *testing.T, module string) string {
 	t.Helper()
 	pins, err := os.ReadFile("testdata/modules.txt")
@@ -27,7 +28,7 @@ func moduleDir(t *testing.T, module string) string {
 	}
 	for line := range strings.Lines(string(pins)) {
 		pin := strings.Fields(line)
-		if len(pin) != 3 || pin[0] != module {
+		if len(pin) != 3 || pin[0] != module && pin[0]+"@"+pin[1] != module {
 			continue
 		}
 		// Outside of any module, go does not verify the checksum. The test does.
