@@ -24,6 +24,7 @@ func stages() []stage {
 		{"watches", "a change that goes to many watches", 1, (*runner).watches},
 		{"starts", "the first start, memory at rest, memory of watches", 3, (*runner).starts},
 		{"definitions", "many definitions; -definitions=300,2000 takes half an hour", 5, (*runner).definitions},
+		{"changes", "changes of definitions, among as many as -definitions", 6, (*runner).changes},
 		{"objects", "growth with the stored objects", 11, (*runner).objects},
 	}
 }
