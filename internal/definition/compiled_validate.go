@@ -86,6 +86,10 @@ func (c *Compiled) validateLists(newObj, oldObj map[string]any) field.ErrorList 
 	return errs
 }
 
+// RulesNotChecked is the detail of the error that Validate adds to others if these keep it from running the CEL rules.
+const RulesNotChecked = "some validation rules were not checked because the object was invalid; " +
+	"correct the existing errors to complete validation"
+
 // validateRules appends the errors of the CEL rules to errs and sorts all of them.
 func (c *Compiled) validateRules(ctx context.Context, errs field.ErrorList, correlated *common.CorrelatedObject) field.ErrorList {
 	if c.rules == nil {
@@ -94,9 +98,7 @@ func (c *Compiled) validateRules(ctx context.Context, errs field.ErrorList, corr
 	}
 	if blockRules(errs) {
 		sortErrors(errs)
-		const detail = "some validation rules were not checked because the object was invalid; " +
-			"correct the existing errors to complete validation"
-		return append(errs, field.Invalid(nil, nil, detail))
+		return append(errs, field.Invalid(nil, nil, RulesNotChecked))
 	}
 	if c.correlatedRulesHold(ctx, correlated) {
 		sortErrors(errs)

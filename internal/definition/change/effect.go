@@ -1,6 +1,11 @@
 package change
 
-import "holdfast.dev/holdfast/internal/finding"
+import (
+	"slices"
+
+	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/finding"
+)
 
 // Effect is what a change does to stored objects and to clients.
 type Effect uint8
@@ -59,3 +64,16 @@ func (c Change) IsWeakerRule() bool {
 
 // NeedsObjects reports whether stored objects decide about the effect of a change, or are counted for it.
 func (c Change) NeedsObjects() bool { return c.hit != noObject && c.Effect(1) != Neutral }
+
+// MayRefuse reports whether a changed definition may refuse stored objects that it accepted before, if clients write them again as new
+// objects. It reads no object.
+func MayRefuse(oldCRD, newCRD *definition.CustomResourceDefinition) bool {
+	// Another version judges the objects, see package verdict.
+	if oldCRD.Spec.StorageVersion() != newCRD.Spec.StorageVersion() || oldCRD.Spec.ConvertsNothing() != newCRD.Spec.ConvertsNothing() {
+		return true
+	}
+	return slices.ContainsFunc(Accepted(oldCRD, newCRD), func(c Change) bool {
+		// A default and the removal of empty values change the object that the rules see.
+		return c.NeedsObjects() || c.Rule == defaultRule || c.Rule == normalizeRule
+	})
+}

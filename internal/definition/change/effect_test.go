@@ -81,6 +81,13 @@ func TestEffects(t *testing.T) {
 		"a rule is gone":   {versions("v1 " + frozen), versions("v1 " + a), nil, []string{"marker-loosened loss"}, []string{"marker-loosened loss"}},
 		"a rule is new":    {old: versions("v1 " + a), updated: versions("v1 " + frozen), stored: []string{"v1 {a: x}"}},
 		"a required field": {versions("v1 " + a), versions("v1 " + strings.Replace(a, "{type: object", "{type: object, required: [a]", 1)), nil, []string{"required break"}, []string{"required break"}},
+		"a required field loses its default": {
+			versions("v1 " + strings.NewReplacer("{type: object", "{type: object, required: [a]", "type: string", "type: string, default: x").Replace(a)),
+			versions("v1 " + strings.Replace(a, "{type: object", "{type: object, required: [a]", 1)),
+			[]string{"v1 {}"},
+			[]string{"required break"},
+			[]string{"required break"},
+		},
 		"a narrower value": {versions("v1 " + a), versions("v1 " + strings.Replace(a, "type: string", "type: string, maxLength: 3", 1)), nil, []string{"validation break"}, []string{"validation break"}},
 		"a wider value":    {old: versions("v1 " + strings.Replace(a, "type: string", "type: string, maxLength: 3", 1)), updated: versions("v1 " + a)},
 		"another type":     {versions("v1 " + a), versions("v1 " + strings.Replace(a, "type: string", "type: integer", 1)), nil, []string{"type break"}, []string{"type break"}},
@@ -114,5 +121,41 @@ func TestEffects(t *testing.T) {
 		if !slices.Equal(got, test.want) || !slices.Equal(never, test.never) {
 			t.Errorf("%s: %v and without objects %v, want %v and %v; all: %+v", name, got, never, test.want, test.never, changes)
 		}
+	}
+}
+
+// MayRefuse finds the changes after which a stored object may be refused, without the object.
+func TestMayRefuse(t *testing.T) {
+	const a = "{type: object, properties: {a: {type: string}}}"
+	spec := func(keywords string) string { return "v1 {type: object, " + keywords + "}" }
+	for name, test := range map[string]struct {
+		old, updated []string
+		want         bool
+	}{
+		"nothing":                  {[]string{"v1 " + a}, []string{"v1 " + a}, false},
+		"an optional field":        {[]string{"v1 " + a}, []string{spec("properties: {a: {type: string}, b: {type: string, maxLength: 3}}")}, false},
+		"a description":            {[]string{"v1 " + a}, []string{spec("properties: {a: {type: string, description: x}}")}, false},
+		"a wider limit":            {[]string{spec("properties: {a: {type: string, maxLength: 3}}")}, []string{spec("properties: {a: {type: string, maxLength: 4}}")}, false},
+		"a narrower limit":         {[]string{spec("properties: {a: {type: string, maxLength: 3}}")}, []string{spec("properties: {a: {type: string, maxLength: 2}}")}, true},
+		"a required field":         {[]string{"v1 " + a}, []string{spec("required: [a], properties: {a: {type: string}}")}, true},
+		"a required new field":     {[]string{"v1 " + a}, []string{spec("required: [b], properties: {a: {type: string}, b: {type: string}}")}, true},
+		"another type":             {[]string{"v1 " + a}, []string{spec("properties: {a: {type: integer}}")}, true},
+		"a rule":                   {[]string{"v1 " + a}, []string{spec("x-kubernetes-validations: [{rule: self.a != 'x'}], properties: {a: {type: string}}")}, true},
+		"a field is gone":          {[]string{"v1 " + a}, []string{spec("properties: {}")}, true},
+		"the default of a field":   {[]string{spec("required: [a], properties: {a: {type: string, default: x}}")}, []string{spec("required: [a], properties: {a: {type: string}}")}, true},
+		"a default":                {[]string{"v1 " + a}, []string{spec("properties: {a: {type: string, default: x}}")}, true},
+		"a set":                    {[]string{spec("properties: {a: {type: array, items: {type: string}}}")}, []string{spec("properties: {a: {type: array, x-kubernetes-list-type: set, items: {type: string}}}")}, true},
+		"a version":                {[]string{"v1 " + a}, []string{"v1 " + a, "v2 " + a}, false},
+		"another storage version":  {[]string{"v1 " + a, "v2 " + a}, []string{"v2 " + a, "v1 " + a}, true},
+		"a marker":                 {[]string{"v1 " + a}, []string{spec("properties: {a: {type: string, x-kubernetes-immutable: true}}")}, false},
+		"unknown fields are named": {[]string{spec("x-kubernetes-preserve-unknown-fields: true")}, []string{spec("x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: string}}")}, true},
+	} {
+		if got := change.MayRefuse(read(t, versions(test.old...)), read(t, versions(test.updated...))); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	webhook := versions("v1 "+a) + "  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: https://example.com}}}\n"
+	if !change.MayRefuse(read(t, versions("v1 "+a)), read(t, webhook)) {
+		t.Error("a webhook decides by which version an object is judged")
 	}
 }

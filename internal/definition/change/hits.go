@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/definition/verdict"
 	"holdfast.dev/holdfast/value"
 )
 
@@ -57,15 +58,9 @@ type Examined struct {
 	unstored []string
 }
 
-// versionOf returns the version of an object.
-func versionOf(object map[string]any) string {
-	apiVersion, _ := object["apiVersion"].(string)
-	return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
-}
-
 // ExamineVersion returns an object for changes that depend on nothing but its version.
 func ExamineVersion(object map[string]any) Examined {
-	return Examined{object: object, version: versionOf(object)}
+	return Examined{object: object, version: verdict.VersionOf(object)}
 }
 
 // Examine finds what the new definition does to an object of any stored version.
@@ -75,7 +70,7 @@ func (k Kind) Examine(ctx context.Context, object map[string]any) Examined {
 	if old == nil {
 		return out
 	}
-	before := complete(old, object)
+	before := verdict.Complete(old, object)
 	out.unstored = k.unstored(out.version, before)
 	if updated == nil {
 		return out
@@ -87,12 +82,12 @@ func (k Kind) Examine(ctx context.Context, object map[string]any) Examined {
 	updated.Skeleton.Default(after)
 	updated.Skeleton.Normalize(after)
 	known := map[string]bool{}
-	for _, path := range refused(ctx, old, before) {
-		known[path] = true
+	for _, refusal := range verdict.Refusals(ctx, old, before) {
+		known[refusal.Path] = true
 	}
-	for _, path := range refused(ctx, updated, after) {
-		if !known[path] {
-			out.Refused = append(out.Refused, path)
+	for _, refusal := range verdict.Refusals(ctx, updated, after) {
+		if !known[refusal.Path] {
+			out.Refused = append(out.Refused, refusal.Path)
 		}
 	}
 	return out
@@ -109,33 +104,6 @@ func (k Kind) unstored(version string, object map[string]any) []string {
 	}
 	lost := k.is.Skeleton.PrunePaths(runtime.DeepCopyJSON(object))
 	return slices.DeleteFunc(lost, func(path string) bool { return slices.Contains(known, path) })
-}
-
-// complete returns a copy of an object as a GET returns it.
-func complete(version *definition.Compiled, object map[string]any) map[string]any {
-	out := runtime.DeepCopyJSON(object)
-	if version.Pruned {
-		version.Skeleton.Prune(out)
-	}
-	version.Skeleton.Default(out)
-	version.Skeleton.Normalize(out)
-	return out
-}
-
-// refused returns the paths for which the server would refuse to create the object.
-func refused(ctx context.Context, version *definition.Compiled, object map[string]any) []string {
-	var paths []string
-	wrong := version.Skeleton.Check(object)
-	for _, w := range wrong {
-		paths = append(paths, w.Path)
-	}
-	if len(wrong) > 0 {
-		return paths
-	}
-	for _, err := range version.Validate(ctx, object, nil) {
-		paths = append(paths, strings.TrimPrefix(err.Field, "<nil>"))
-	}
-	return paths
 }
 
 // IsHit reports whether a change affects the object.

@@ -188,15 +188,18 @@ func (s *schemaComparison) enum(old, updated *schema.Schema, path *value.Path) {
 }
 
 func (s *schemaComparison) required(old, updated *schema.Schema, path *value.Path) {
+	hasDefault := func(s *schema.Schema, name string) bool {
+		return s.Properties[name] != nil && s.Properties[name].Default != nil
+	}
 	for _, name := range updated.Required {
-		if slices.Contains(old.Required, name) {
+		if slices.Contains(old.Required, name) && (!hasDefault(old, name) || hasDefault(updated, name)) {
 			continue
 		}
 		change := Change{
 			Rule: requiredRule, Severity: finding.Error, Message: "the field is required", hit: withError,
 			Reason: "the server refuses objects without it; stored objects stay until they are changed",
 		}
-		if field := updated.Properties[name]; field != nil && field.Default != nil {
+		if hasDefault(updated, name) {
 			change.Severity, change.Reason, change.hit = finding.Note, "objects without it get the default", noObject
 		}
 		s.report(path.Child("properties").Key(name), "", change)
