@@ -3,26 +3,31 @@ package gate
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/warning"
 
 	"holdfast.dev/holdfast/internal/apiserver/rights"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/definition/assessment"
 	"holdfast.dev/holdfast/internal/definition/change"
 	"holdfast.dev/holdfast/internal/protection"
 )
 
 // Verb is the right to make the policy of a definition weaker.
-const Verb = "loosen"
+const Verb = assessment.Verb
 
 // warnTimeout bounds a scan that only leads to warnings.
 const warnTimeout = 2 * time.Second
+
+// LossAnnotation is the audit annotation of a write of a definition that loses something. Its value has the places in the definition.
+const LossAnnotation = "definitions.holdfast.dev/loss"
 
 // ErrMustClose says that a change is allowed by the objects that were read, and that the kind must be closed for writes before the
 // review can end.
@@ -65,7 +70,9 @@ type Review struct {
 	dryRun bool
 	// policy is in force for the write.
 	policy definition.GatePolicy
-	report *report
+	report *assessment.Report
+	// revision is the one up to which all objects are in the report.
+	revision int64
 }
 
 // Review begins to judge a write.
@@ -93,9 +100,9 @@ func (r *Review) Update(ctx context.Context, old, crd *definition.CustomResource
 		r.report = nil
 		return nil
 	}
-	if closed && r.report.isAbout(old, crd) {
+	if closed && r.report.IsAbout(old, crd) {
 		// The kind was open while the other objects were read.
-		if err := r.report.read(ctx, r.gate, r.timeout()); err != nil {
+		if err := r.read(ctx); err != nil {
 			return err
 		}
 		return r.decide(ctx)
@@ -103,7 +110,7 @@ func (r *Review) Update(ctx context.Context, old, crd *definition.CustomResource
 	if err := r.scan(ctx, old, crd, false); err != nil {
 		return err
 	}
-	if r.policy != definition.Warn && !r.dryRun && !closed && r.report.reads {
+	if r.policy != definition.Warn && !r.dryRun && !closed && r.report.Reads {
 		return ErrMustClose
 	}
 	return nil
@@ -112,14 +119,12 @@ func (r *Review) Update(ctx context.Context, old, crd *definition.CustomResource
 // UpdateStatus judges a change of the stored versions of a definition.
 func (r *Review) UpdateStatus(ctx context.Context, old, crd *definition.CustomResourceDefinition) error {
 	r.policy = old.GatePolicy(r.gate.Policy)
-	gone := slices.DeleteFunc(slices.Clone(old.Status.StoredVersions), func(version string) bool {
-		return slices.Contains(crd.Status.StoredVersions, version)
-	})
+	gone := assessment.Unstored(old, crd)
 	if len(gone) == 0 {
 		return nil
 	}
-	r.report = newReport(old, crd, change.Unstored(gone), nil)
-	if err := r.report.read(ctx, r.gate, r.timeout()); err != nil {
+	r.begin(assessment.Changes(old, crd, change.Unstored(gone)))
+	if err := r.read(ctx); err != nil {
 		return err
 	}
 	return r.decide(ctx)
@@ -133,28 +138,25 @@ func (r *Review) checkPolicy(ctx context.Context, inForce definition.GatePolicy,
 		return nil
 	}
 	protection.Refuse(ctx, protection.Definition)
-	return apierrors.NewForbidden(definition.Resource, crd.Name, fmt.Errorf(
-		"the policy of the definition would change from %s to %s, and the user may not %s it (annotation %s)", inForce, next, Verb, definition.GateAnnotation))
+	return assessment.Weaker(crd, inForce, next)
 }
 
 // scan compares two states of a definition, reads the stored objects if they matter, and decides.
 func (r *Review) scan(ctx context.Context, old, crd *definition.CustomResourceDefinition, isNew bool) error {
-	changes := change.Accepted(old, crd)
-	var kind *change.Kind
-	if slices.ContainsFunc(changes, change.Change.NeedsObjects) {
-		compiled, err := change.Compile(old, crd)
-		if err != nil {
-			return apierrors.NewInternalError(err)
-		}
-		kind = &compiled
+	report, err := assessment.Compare(old, crd)
+	if err != nil {
+		return err
 	}
-	r.report = newReport(old, crd, changes, kind)
-	r.report.isNew = isNew
-	if err := r.report.read(ctx, r.gate, r.timeout()); err != nil {
+	report.IsNew = isNew
+	r.begin(report)
+	if err := r.read(ctx); err != nil {
 		return err
 	}
 	return r.decide(ctx)
 }
+
+// begin sets the report of the review, which has no objects yet.
+func (r *Review) begin(report *assessment.Report) { r.report, r.revision = report, 0 }
 
 func (r *Review) timeout() time.Duration {
 	if r.policy == definition.Warn {
@@ -165,26 +167,35 @@ func (r *Review) timeout() time.Duration {
 
 // decide refuses a change by the policy in force.
 func (r *Review) decide(ctx context.Context) error {
-	if r.policy == definition.Warn {
-		return nil
-	}
-	refused := change.Loss
-	if r.policy == definition.RefuseBreaking {
-		refused = change.Break
-	}
-	err := r.report.refuse(mayList(ctx, r.report.crd), refused, r.policy)
+	err := r.report.Refuse(r.policy, r.names(ctx))
 	if err != nil {
 		protection.Refuse(ctx, protection.Definition)
 	}
 	return err
 }
 
-// mayList reports whether the user of a request may list the objects of a definition.
-func mayList(ctx context.Context, crd *definition.CustomResourceDefinition) bool {
-	return rights.MayList(ctx, resourceOf(crd).WithVersion(crd.Spec.StorageVersion()))
+// names returns a function that reports whether the user of a request may list the objects of the definition.
+func (r *Review) names(ctx context.Context) func() bool {
+	return sync.OnceValue(func() bool {
+		crd := r.report.CRD
+		return rights.MayList(ctx, assessment.ResourceOf(crd).WithVersion(crd.Spec.StorageVersion()))
+	})
 }
 
-// resourceOf returns the resource of the objects of a definition.
-func resourceOf(crd *definition.CustomResourceDefinition) schema.GroupResource {
-	return schema.GroupResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}
+// Announce adds the warnings about a definition that is stored, and counts a loss.
+func (r *Review) Announce(ctx context.Context) {
+	if r.report == nil {
+		return
+	}
+	for _, text := range r.report.Warnings(r.policy, r.names(ctx)) {
+		warning.AddWarning(ctx, "", text)
+	}
+	losses := r.report.Losses()
+	if len(losses) == 0 {
+		return
+	}
+	audit.AddAuditAnnotation(ctx, LossAnnotation, strings.Join(losses, ", "))
+	if !r.dryRun {
+		r.gate.losses.Inc()
+	}
 }
