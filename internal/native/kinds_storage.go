@@ -2,11 +2,12 @@ package native
 
 import (
 	storagev1 "k8s.io/api/storage/v1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// storageKinds are the kinds of storage.k8s.io: the classes, and the objects of CSI drivers.
+// storageKinds are the kinds of storage.k8s.io: the classes, and the objects of CSI drivers. The migration of stored objects is last.
 func storageKinds() []Kind {
 	gv := storagev1.SchemeGroupVersion
 	return []Kind{
@@ -37,6 +38,11 @@ func storageKinds() []Kind {
 			GroupVersion: gv, Resource: "volumeattachments", Scope: Cluster,
 			Object: &storagev1.VolumeAttachment{}, List: &storagev1.VolumeAttachmentList{},
 			Status: true, StatusKeeps: allMetadata, ConditionalUpdate: true, ReturnDeleted: true,
+		},
+		{
+			GroupVersion: storagemigrationv1.SchemeGroupVersion, Resource: "storageversionmigrations", Scope: Cluster,
+			Object: &storagemigrationv1.StorageVersionMigration{}, List: &storagemigrationv1.StorageVersionMigrationList{},
+			Status: true, StatusKeeps: allMetadata, ConditionalUpdate: true,
 		},
 	}
 }

@@ -24,6 +24,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -76,7 +77,7 @@ func NewPublishedScheme() *runtime.Scheme {
 		coordinationv1.AddToScheme, eventsv1.AddToScheme, storagev1.AddToScheme,
 		schedulingv1.AddToScheme, admissionv1.AddToScheme, authenticationv1.AddToScheme,
 		authorizationv1.AddToScheme, certificatesv1.AddToScheme, flowcontrolv1.AddToScheme,
-		nodev1.AddToScheme, resourcev1.AddToScheme, addAPIServices,
+		nodev1.AddToScheme, resourcev1.AddToScheme, storagemigrationv1.AddToScheme, addAPIServices,
 	)
 	utilruntime.Must(groups.AddToScheme(s))
 	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})

@@ -64,6 +64,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/storage/storageclass"
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattachment"
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattributesclass"
+	"k8s.io/kubernetes/pkg/registry/storagemigration/storagemigration"
 )
 
 // mainStrategy is the strategy of the main resource of a kind.
@@ -162,6 +163,8 @@ func kinds() map[string]kind {
 		"CSINode":               {csinode.Strategy, nil, nil},
 		"CSIStorageCapacity":    {csistoragecapacity.Strategy, nil, nil},
 		"VolumeAttachment":      {volumeattachment.Strategy, status(volumeattachment.StatusStrategy), nil},
+
+		"StorageVersionMigration": {storagemigration.Strategy, status(storagemigration.StatusStrategy), nil},
 
 		"DeviceClass":           {deviceclass.Strategy, nil, nil},
 		"ResourceClaim":         {claim, status(resourceclaim.NewStatusStrategy(claim)), resourceclaim.GetAttrs},

@@ -118,6 +118,8 @@ func (r *kindRun) compareManifests(corpus map[string][]manifest) []manifest {
 var older = map[string]string{
 	"certificates.k8s.io/v1 ClusterTrustBundle": "certificates.k8s.io/v1beta1",
 	"resource.k8s.io/v1 DeviceTaintRule":        "resource.k8s.io/v1beta2",
+
+	"storagemigration.k8s.io/v1 StorageVersionMigration": "storagemigration.k8s.io/v1beta1",
 }
 
 // askOracle asks the oracle in a version that it knows.

@@ -40,5 +40,10 @@ func systemControllers() []*rbacv1.ClusterRole {
 		controller("validatingadmissionpolicy-status-controller",
 			on(admission, "validatingadmissionpolicies").may(read...),
 			on(admission, "validatingadmissionpolicies/status").may("get", "update", "patch")),
+		silent("storage-version-migrator-controller",
+			on("*", "*").may("list", "create", "patch"),
+			on(extensions, "customresourcedefinitions").may("get"),
+			on(extensions, "customresourcedefinitions/status").may("patch"),
+			on(migrations, "storageversionmigrations/status").may("update")),
 	}
 }

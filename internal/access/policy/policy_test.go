@@ -173,7 +173,7 @@ func parse(u user.Info, request string) authorizer.Attributes {
 func TestOnlyClusterAdminHasWildcards(t *testing.T) {
 	everyKind := []string{
 		"system:kube-controller-manager", "system:controller:generic-garbage-collector", "system:controller:namespace-controller",
-		"system:controller:resourcequota-controller", "system:controller:horizontal-pod-autoscaler",
+		"system:controller:resourcequota-controller", "system:controller:horizontal-pod-autoscaler", "system:controller:storage-version-migrator-controller",
 	}
 	for _, role := range append(policy.ClusterRoles(), policy.ControllerRoles()...) {
 		if slices.Contains(everyKind, role.Name) {

@@ -51,6 +51,7 @@ var statusKinds = map[string]struct{ spec, changes string }{
 	"devicetaintrules":            {spec: `{taint: {key: a.example.com/b, effect: NoSchedule}}`, changes: "nothing"},
 	"resourceclaims":              {spec: `{devices: {requests: [{name: a, exactly: {deviceClassName: b}}]}}`, changes: "nothing"},
 	"servicecidrs":                {spec: `{cidrs: [10.0.0.0/24]}`, changes: "nothing"},
+	"storageversionmigrations":    {spec: `{resource: {resource: configmaps}}`, changes: "nothing"},
 	"volumeattachments":           {spec: `{attacher: a.example.com, nodeName: n1, source: {persistentVolumeName: v}}`, changes: "nothing"},
 	"flowschemas":                 {spec: `{priorityLevelConfiguration: {name: global-default}}`, changes: "nothing"},
 	"prioritylevelconfigurations": {spec: `{type: Limited, limited: {limitResponse: {type: Reject}}}`, changes: "nothing"},

@@ -73,6 +73,22 @@ Effect: NoSchedule
 TimeAdded: 10m
 Age: <unknown>`,
 		},
+		"StorageVersionMigration": {
+			object: `{apiVersion: storagemigration.k8s.io/v1, kind: StorageVersionMigration, metadata: {name: a}, ` +
+				`spec: {resource: {group: example.com, resource: boats}}, status: {conditions: [` +
+				`{type: Running, status: "False"}, {type: Succeeded, status: "True"}, {type: Other, status: "True"}]}}`,
+			want: `
+Name: a
+Resource: boats.example.com
+Status: Succeeded`,
+		},
+		"StorageVersionMigration that waits": {
+			object: `{apiVersion: storagemigration.k8s.io/v1, kind: StorageVersionMigration, metadata: {name: a}, spec: {resource: {resource: secrets}}}`,
+			want: `
+Name: a
+Resource: secrets
+Status: Unknown`,
+		},
 		"CSINode": {
 			object: `{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: a}, ` +
 				`spec: {drivers: [{name: b, nodeID: c, topologyKeys: []}]}}`,

@@ -21,6 +21,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
@@ -80,6 +81,8 @@ var tables = map[reflect.Type]Table{
 	reflect.TypeFor[*storagev1.CSIStorageCapacity]():    csiStorageCapacities,
 	reflect.TypeFor[*storagev1.VolumeAttachment]():      volumeAttachments,
 	reflect.TypeFor[*storagev1.VolumeAttributesClass](): volumeAttributesClasses,
+
+	reflect.TypeFor[*storagemigrationv1.StorageVersionMigration](): migrations,
 
 	reflect.TypeFor[*schedulingv1.PriorityClass](): priorityClasses,
 

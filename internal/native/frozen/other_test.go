@@ -11,6 +11,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 )
 
 // TestOtherGroups checks updates of the kinds of other groups, see checkUpdates.
@@ -42,6 +43,12 @@ func TestOtherGroups(t *testing.T) {
 			old:  `{spec: {signerName: a.com/b, trustBundle: a}}`,
 			new:  `{spec: {signerName: a.com/c, trustBundle: b}}`,
 			want: []string{`spec.signerName: Invalid value: "a.com/c": field is immutable`},
+		},
+		"migration": {
+			kind: &storagemigrationv1.StorageVersionMigration{},
+			old:  `{spec: {resource: {group: example.com, resource: boats}}}`,
+			new:  `{spec: {resource: {group: example.com, resource: ships}}}`,
+			want: []string{`spec.resource.resource: Invalid value: "ships": field is immutable`},
 		},
 		"runtime class": {
 			kind: &nodev1.RuntimeClass{},

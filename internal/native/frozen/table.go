@@ -15,6 +15,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 
 	"holdfast.dev/holdfast/immutability"
 )
@@ -66,6 +67,7 @@ func table() map[reflect.Type][]immutability.Rule {
 		reflect.TypeFor[storagev1.VolumeAttributesClass](): {
 			frozenField("driverName", nil), frozenField("parameters", nil),
 		},
+		reflect.TypeFor[storagemigrationv1.StorageVersionMigration](): {frozenField("spec", nil)},
 	}
 }
 

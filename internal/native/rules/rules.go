@@ -11,6 +11,6 @@ func kindRules() [][]rule {
 		csiRules(), addressRules(),
 		clusterRules(), nodeRules(), eventRules(), quotaRules(), limitRangeRules(), autoscalingRules(), disruptionRules(),
 		networkRules(), accessRules(), webhookRules(), policyRules(), policyBindingRules(), flowRules(), trustRules(), deviceRules(),
-		apiServiceRules(),
+		apiServiceRules(), migrationRules(),
 	}
 }

@@ -89,6 +89,7 @@ func statusRules() []rule {
 			onField[policyv1.PodDisruptionBudgetStatus]("conditions", conditions),
 			onField[admissionv1.ValidatingAdmissionPolicyStatus]("conditions", conditions),
 			onStruct(expressionWarning),
+			onStruct(migrationStatus),
 			onField[flowcontrolv1.FlowSchemaStatus]("conditions", typedConditions(func(c flowcontrolv1.FlowSchemaCondition) string {
 				return string(c.Type)
 			})),

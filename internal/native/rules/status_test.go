@@ -37,6 +37,19 @@ func TestStatus(t *testing.T) {
 			status.readyReplicas: Invalid value: 2: cannot be greater than status.replicas
 			status.availableReplicas: Invalid value: 3: cannot be greater than status.replicas
 			status.availableReplicas: Invalid value: 3: cannot be greater than readyReplicas`},
+		"migration": {"StorageVersionMigration", "", "status = {resourceVersion: a, conditions: [{type: Running, status: x}]}", `
+			status.resourceVersion: Invalid value: "a": resource version is not well formed: a
+			status.conditions[0].status: Unsupported value: "x": supported values: "False", "True", "Unknown"
+			status.conditions[0].lastTransitionTime: Required value
+			status.conditions[0].reason: Required value`},
+		"migration starts elsewhere": {
+			"StorageVersionMigration", "status = {resourceVersion: '1'}", "status = {resourceVersion: '2'}",
+			`status.resourceVersion: Invalid value: "2": field is immutable`,
+		},
+		"migration runs again": {
+			"StorageVersionMigration", "status = {conditions: [{type: Failed, status: 'True'}]}", "status = {conditions: []}",
+			`status.conditions: Invalid value: []: Failed condition cannot be set to false once it is true`,
+		},
 		"quota": {"ResourceQuota", "", "status = {hard: {disk: 1, pods: 1}, used: {pods: -1, secrets: 500m}}", `
 			status.hard[disk]: Invalid value: "disk": must be a standard resource type or fully qualified
 			status.hard[disk]: Invalid value: "disk": must be a standard resource for quota

@@ -43,6 +43,12 @@ spec:
     RVendLSGsvMEdoRU8ybEFyUFlDSVFDYVQwaVFMMDQ0YVZDcmFQZFd5UEZBWUZNWgo1UzRSSVVmR2VTalBBQzJoTFE9PQotLS0tLUVORCBDRVJU\
     SUZJQ0FURSBSRVFVRVNULS0tLS0K"`,
 
+	"StorageVersionMigration": `
+apiVersion: storagemigration.k8s.io/v1
+kind: StorageVersionMigration
+metadata: {name: boats}
+spec: {resource: {group: example.com, resource: boats}}`,
+
 	"ClusterTrustBundle": `
 apiVersion: certificates.k8s.io/v1
 kind: ClusterTrustBundle
