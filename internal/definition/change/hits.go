@@ -81,11 +81,16 @@ func (k Kind) Examine(ctx context.Context, object map[string]any) Examined {
 	}
 	updated.Skeleton.Default(after)
 	updated.Skeleton.Normalize(after)
+	wrong := verdict.Refusals(ctx, updated, after)
+	if len(wrong) == 0 {
+		// Most objects are valid, and then the rules of the old definition need not be compiled.
+		return out
+	}
 	known := map[string]bool{}
 	for _, refusal := range verdict.Refusals(ctx, old, before) {
 		known[refusal.Path] = true
 	}
-	for _, refusal := range verdict.Refusals(ctx, updated, after) {
+	for _, refusal := range wrong {
 		if !known[refusal.Path] {
 			out.Refused = append(out.Refused, refusal.Path)
 		}
