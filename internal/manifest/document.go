@@ -96,6 +96,9 @@ func hasContent(text []byte) bool {
 	return false
 }
 
+// NoObject is the detail of a SyntaxError about a text or a list, which a file of another program may have.
+const NoObject = "this is no object"
+
 // Objects returns the objects of the document: the document itself, or the items of a
 // list. The error is a *SyntaxError.
 func (d *Document) Objects() ([]Object, error) {
@@ -109,7 +112,7 @@ func (d *Document) Objects() ([]Object, error) {
 		d.duplicated = true
 	}
 	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] != '{' {
-		return nil, &SyntaxError{d.begin(), "this is no object"}
+		return nil, &SyntaxError{d.begin(), NoObject}
 	}
 	var header struct {
 		APIVersion any             `json:"apiVersion"`

@@ -56,7 +56,7 @@ func (r definitionReader) read(input manifest.Input, data []byte) contents {
 			switch {
 			case document.IsTemplate():
 				skip(finding.Template, "it is not YAML without the template actions in its metadata: "+err.Error())
-			case errors.As(err, &syntax):
+			case errors.As(err, &syntax) && (input.Explicit || syntax.Detail != manifest.NoObject):
 				found.wrong = append(found.wrong, syntax)
 			}
 			continue
