@@ -104,16 +104,18 @@ func inVersion(crd *CustomResourceDefinition, version, warning string) string {
 func unknownFormats(r *readVersion) []Warning {
 	var found []Warning
 	schema.Walk(r.schema, func(v *schema.Visit) bool {
-		if v.Schema.Format == "" {
-			return true
-		}
-		node := &spec.Schema{SchemaProps: spec.SchemaProps{Format: v.Schema.Format, Type: []string{v.Schema.Type}}}
-		for _, format := range apiservervalidation.GetUnrecognizedFormats(node, environment.DefaultCompatibilityVersion()) {
+		if format := v.Schema.Format; format != "" && !ChecksFormat(v.Schema) {
 			found = append(found, newWarning(UnknownFormat, r, v.Path.Child("format"), fmt.Sprintf("unrecognized format %q", format)))
 		}
 		return true
 	})
 	return found
+}
+
+// ChecksFormat reports whether the server checks the format of a schema.
+func ChecksFormat(s *schema.Schema) bool {
+	node := &spec.Schema{SchemaProps: spec.SchemaProps{Format: s.Format, Type: []string{s.Type}}}
+	return s.Format != "" && len(apiservervalidation.GetUnrecognizedFormats(node, environment.DefaultCompatibilityVersion())) == 0
 }
 
 // divergenceWarning places the warning at the first version that has a marker.

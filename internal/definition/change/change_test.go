@@ -97,7 +97,7 @@ func TestCompare(t *testing.T) {
 		},
 		"limits that change nothing": {
 			v1(object("a: {type: string, pattern: '^[a-zSA-Z]*$'}, b: {type: array, items: {type: string}}")),
-			v1(object("a: {type: string, minLength: 0, pattern: '^[a-zA-Z]*$'}, b: {type: array, minItems: 0, items: {type: string}}")), nil,
+			v1(object("a: {type: string, format: unheard-of, minLength: 0, pattern: '^[a-zA-Z]*$'}, b: {type: array, minItems: 0, items: {type: string}}")), nil,
 		},
 		"enum becomes limits": {
 			v1(object("a: {type: string, enum: [ab, abc]}, b: {type: string, enum: [ab, abc]}")),
@@ -107,6 +107,10 @@ func TestCompare(t *testing.T) {
 				"note validation .properties[a].enum: any value is accepted",
 				"note validation .properties[b].enum: any value is accepted",
 			},
+		},
+		"format": {
+			v1(object("a: {type: string}")), v1(object("a: {type: string, format: ipv4}")),
+			[]string{"error validation .properties[a].format: is new: ipv4"},
 		},
 		"pattern": {
 			v1(object("a: {type: string, pattern: '^[a-z]*$'}")), v1(object("a: {type: string, pattern: '^[a-y]*$'}")),

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/logic"
 	"holdfast.dev/holdfast/internal/finding"
 	"holdfast.dev/holdfast/schema"
@@ -71,7 +72,7 @@ func (s *schemaComparison) limits(old, updated *schema.Schema, path *value.Path)
 	}
 	for _, k := range []struct{ name, before, after string }{
 		{"pattern", old.Pattern, updated.Pattern},
-		{"format", old.Format, updated.Format},
+		{"format", checkedFormat(old), checkedFormat(updated)},
 		{"multipleOf", string(old.MultipleOf), string(updated.MultipleOf)},
 	} {
 		if k.before != k.after && (k.name != "pattern" || !isSamePattern(k.before, k.after)) {
@@ -105,6 +106,14 @@ var limitKeywords = []struct {
 	{"minItems", false, func(s *schema.Schema) string { return least(s.MinItems) }},
 	{"maxProperties", true, func(s *schema.Schema) string { return count(s.MaxProperties) }},
 	{"minProperties", false, func(s *schema.Schema) string { return least(s.MinProperties) }},
+}
+
+// checkedFormat returns the format of a schema, empty if the server does not check it.
+func checkedFormat(s *schema.Schema) string {
+	if !definition.ChecksFormat(s) {
+		return ""
+	}
+	return s.Format
 }
 
 func count(n *int64) string {
