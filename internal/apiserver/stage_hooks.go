@@ -32,7 +32,7 @@ func addHooks(b start.Base, identity identity.Stage, admission plugins.Stage, se
 	if err := admission.RememberCommands(h, fieldownership.LookupAt(b.Clients.HTTP, loopback.Host)); err != nil {
 		return err
 	}
-	led := []func(context.Context){func(ctx context.Context) { admission.RunPolicyStatus(ctx, b.Clients) }}
+	led := []func(context.Context){func(ctx context.Context) { admission.RunPolicyStatus(ctx, b.Clients) }, served.validity.Run}
 	if rules := admission.Policies; rules != nil {
 		if err := enforcePolicies(b, served, rules); err != nil {
 			return err

@@ -18,6 +18,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/routes"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
+	"holdfast.dev/holdfast/internal/apiserver/validity"
 	"holdfast.dev/holdfast/internal/connection/inprocess"
 	"holdfast.dev/holdfast/internal/definition"
 )
@@ -36,6 +37,8 @@ type resourcesStage struct {
 	storageVersion func(schema.GroupResource) string
 	// definition returns the definition of a custom resource that is served, nil if there is none.
 	definition func(schema.GroupResource) *definition.CustomResourceDefinition
+	// validity judges the stored objects of definitions.
+	validity *validity.Controller
 	// definitionsRead is closed when the stored definitions are served.
 	definitionsRead <-chan struct{}
 }
@@ -87,6 +90,14 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	judge := gate.New(gate.Config{Policy: b.Config.DefinitionPolicy, Timeout: b.Config.DefinitionScanTimeout, Objects: stored.readable})
 	b.Metrics.MustRegister(judge.Collectors()...)
 	registry := definitions.NewRegistry(store, customResources, admission.Keep, judge)
+	checks := validity.New(validity.Config{
+		Definitions: customResources.Definitions(), Store: store, Objects: stored.readable, Interval: b.Config.RecheckInterval,
+	})
+	b.Metrics.MustRegister(checks)
+	customResources.OnFirstObject(checks.FirstObject)
+	if err := i.hooks.InBackground("judge-first-objects", checks.RunFirst); err != nil {
+		return resourcesStage{}, err
+	}
 	admission.Keep.SetObjects(keptObjects{builtIn: registries.Stores, readable: stored.readable, custom: customResources, router: i.Router})
 	if err := i.installKinds(registries.Kinds, i.definitionGroup(registry, definitions.NewStatusRegistry(status, judge))); err != nil {
 		return resourcesStage{}, err
@@ -124,6 +135,6 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 		server: server, hooks: i.hooks, readiness: readiness, keep: admission.Keep,
 		source:         newInProcess(stores, i.Router),
 		stored:         storedObjects{readable: stored.readable, custom: customResources, router: i.Router},
-		storageVersion: customResources.StorageVersion, definition: customResources.Definition, definitionsRead: read,
+		storageVersion: customResources.StorageVersion, definition: customResources.Definition, definitionsRead: read, validity: checks,
 	}, nil
 }

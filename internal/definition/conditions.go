@@ -12,6 +12,10 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 )
 
+// StoredObjectsValid is the condition of a definition with stored objects. It is False if the server would refuse some of them if clients
+// wrote them again as new objects, and Unknown until a server has read the objects.
+const StoredObjectsValid apiextensionsv1.CustomResourceDefinitionConditionType = "StoredObjectsValid"
+
 func condition(
 	kind apiextensionsv1.CustomResourceDefinitionConditionType,
 	status apiextensionsv1.ConditionStatus,

@@ -103,6 +103,9 @@ type Server struct {
 	// DefinitionScanTimeout bounds how long the server reads stored objects to judge a change of their definition. The default is 20
 	// seconds.
 	DefinitionScanTimeout time.Duration
+	// RecheckInterval is the time after which the server reads the stored objects of a definition again, some of which are invalid. The
+	// default is 10 minutes.
+	RecheckInterval time.Duration
 	// Features are the feature gates of the built-in kinds, from native.NewFeatures; nil
 	// means their defaults.
 	Features featuregate.FeatureGate
@@ -129,6 +132,8 @@ type Server struct {
 
 const (
 	defaultScanTimeout = 20 * time.Second
+	// defaultRecheckInterval is the default of RecheckInterval.
+	defaultRecheckInterval = 10 * time.Minute
 	// maxScanTimeout leaves time for the answer before the timeout of requests.
 	maxScanTimeout = 30 * time.Second
 )
@@ -174,6 +179,12 @@ func (c Server) WithDefaults() (Server, error) {
 	}
 	if c.DefinitionScanTimeout < 0 || c.DefinitionScanTimeout > maxScanTimeout {
 		return c, fmt.Errorf("definition scan timeout %v: must be between 1ns and %v", c.DefinitionScanTimeout, maxScanTimeout)
+	}
+	if c.RecheckInterval == 0 {
+		c.RecheckInterval = defaultRecheckInterval
+	}
+	if c.RecheckInterval < 0 {
+		return c, fmt.Errorf("recheck interval %v: must be positive", c.RecheckInterval)
 	}
 	if c.Features == nil {
 		c.Features = native.NewFeatures()

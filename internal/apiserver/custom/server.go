@@ -25,6 +25,7 @@ import (
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/util/notfoundhandler"
 	"k8s.io/apiserver/pkg/util/webhook"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/answer"
@@ -227,6 +228,13 @@ func (s *Server) Definition(name schema.GroupResource) *definition.CustomResourc
 	}
 	return nil
 }
+
+// Definitions returns the informer that delivers the definitions to this server. Start runs it.
+func (s *Server) Definitions() cache.SharedIndexInformer { return s.controller.informer }
+
+// OnFirstObject makes the server call a function with the name of a definition after each write of an object of it, while the definition
+// does not have the condition StoredObjectsValid. The function must not block. Call OnFirstObject before Start.
+func (s *Server) OnFirstObject(do func(definition string)) { s.resource.FirstObject = do }
 
 // StorageVersion returns the version that the objects of a resource are stored in. It is empty
 // if the server does not serve that version, or does not have the resource.

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	apistorage "k8s.io/apiserver/pkg/storage"
 
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
@@ -152,7 +153,20 @@ func (c *closing) check(crd *definition.CustomResourceDefinition) error {
 func (r *Registry) change(
 	ctx context.Context, name string, conditions *apistorage.Preconditions, change func(*definition.CustomResourceDefinition) error,
 ) (*definition.CustomResourceDefinition, error) {
-	key, err := r.KeyFunc(ctx, name)
+	return changeStored(ctx, r.Store, name, conditions, change)
+}
+
+// Change changes a stored definition, below admission and validation.
+func Change(ctx context.Context, store *genericregistry.Store, name string, change func(*definition.CustomResourceDefinition) error) error {
+	_, err := changeStored(ctx, store, name, nil, change)
+	return err
+}
+
+func changeStored(
+	ctx context.Context, store *genericregistry.Store, name string, conditions *apistorage.Preconditions,
+	change func(*definition.CustomResourceDefinition) error,
+) (*definition.CustomResourceDefinition, error) {
+	key, err := store.KeyFunc(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +178,7 @@ func (r *Registry) change(
 		}
 		return crd, change(crd)
 	})
-	if err := r.Storage.GuaranteedUpdate(ctx, key, out, false, conditions, update, false, nil); err != nil {
+	if err := store.Storage.GuaranteedUpdate(ctx, key, out, false, conditions, update, false, nil); err != nil {
 		return nil, storage.Error(err, Resource, name)
 	}
 	return out, nil

@@ -76,6 +76,7 @@ func (s strategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.O
 	prepare(ctx, w, newObj)
 	if crd, ok := newObj.(*definition.CustomResourceDefinition); ok {
 		reopen(ctx, crd, w.Old)
+		recheck(crd, w.Old)
 	}
 	s.ownership.Prepare(ctx, s.owned(newObj, oldObj))
 }
@@ -162,7 +163,9 @@ type statusStrategy struct{ strategy }
 // PrepareForUpdate implements rest.RESTUpdateStrategy.
 func (s statusStrategy) PrepareForUpdate(ctx context.Context, newObj, oldObj runtime.Object) {
 	if crd, ok := newObj.(*definition.CustomResourceDefinition); ok {
-		s.write(ctx, oldObj).PrepareStatus(crd)
+		w := s.write(ctx, oldObj)
+		w.PrepareStatus(crd)
+		recheck(crd, w.Old)
 	}
 }
 

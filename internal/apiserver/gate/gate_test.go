@@ -17,6 +17,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -116,17 +117,34 @@ func (f *fixture) remove() {
 	})
 }
 
+// judged returns a definition that has objects, and whether all of them are valid, when the server has written so in the condition. Later,
+// the server changes the definition no more by itself.
+func (f *fixture) judged(name string) (crd *unstructured.Unstructured, valid bool) {
+	f.Helper()
+	waittest.Until(f.T, "the server has judged the objects of "+name, func() (err error) {
+		if crd, err = f.client.Resource(definitions).Get(f.Context(), name, metav1.GetOptions{}); err != nil {
+			f.Fatal(err)
+		}
+		conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+		for _, item := range conditions {
+			if c, ok := item.(map[string]any); ok && c["type"] == "StoredObjectsValid" && c["status"] != "Unknown" {
+				valid = c["status"] == "True"
+				return nil
+			}
+		}
+		return fmt.Errorf("it has %v", conditions)
+	})
+	return crd, valid
+}
+
 // replace replaces the definition, as a client does that read it before.
 func (f *fixture) replace(client dynamic.Interface, definition string, options metav1.UpdateOptions) error {
 	f.Helper()
 	f.warned.texts = nil
-	stored, err := f.client.Resource(definitions).Get(f.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	stored, _ := f.judged(name)
 	next := yamltest.Object(f.T, definition)
 	next.SetResourceVersion(stored.GetResourceVersion())
-	_, err = client.Resource(definitions).Update(f.Context(), next, options)
+	_, err := client.Resource(definitions).Update(f.Context(), next, options)
 	return err
 }
 

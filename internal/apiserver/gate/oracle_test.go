@@ -249,6 +249,10 @@ func oracleRound(f *fixture, random *rand.Rand, round int, outcomes map[string]i
 			before = append(before, created)
 		}
 	}
+	if len(before) == 0 {
+		outcomes["no object"]++
+		return
+	}
 	changed := oracleDefinition(t, round, next)
 	said := f.change(crd.GetName(), changed, true)
 	if said != nil && !strings.Contains(said.Error(), "refuses this") {
@@ -266,7 +270,11 @@ func oracleRound(f *fixture, random *rand.Rand, round int, outcomes map[string]i
 		t.Errorf("change %v to %v: %v", spec, next, err)
 		return
 	}
+	_, valid := f.judged(crd.GetName())
 	lost, refused := judgeObjects(t, objects, before)
+	if valid == refused {
+		t.Errorf("%v\nis changed to\n%v\nan object is refused: %t, and the condition StoredObjectsValid is %t", spec, next, refused, valid)
+	}
 	outcomes[fmt.Sprintf("lost %t, refused %t, gate refuses %t", lost, refused, said != nil)]++
 	hits := said != nil && counted.MatchString(said.Error())
 	if (lost || refused) != hits {
@@ -280,17 +288,14 @@ func oracleRound(f *fixture, random *rand.Rand, round int, outcomes map[string]i
 // change replaces a definition, also as a dry run.
 func (f *fixture) change(name string, next *unstructured.Unstructured, dryRun bool) error {
 	f.Helper()
-	stored, err := f.client.Resource(definitions).Get(f.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	stored, _ := f.judged(name)
 	next = next.DeepCopy()
 	next.SetResourceVersion(stored.GetResourceVersion())
 	options := metav1.UpdateOptions{}
 	if dryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	_, err = f.client.Resource(definitions).Update(f.Context(), next, options)
+	_, err := f.client.Resource(definitions).Update(f.Context(), next, options)
 	return err
 }
 

@@ -40,6 +40,8 @@ type Config struct {
 	// BeginWrite and AwaitChange are the methods of write.Definition, for one resource.
 	BeginWrite  func(ctx context.Context, r *Resource) (_ context.Context, closed, err error)
 	AwaitChange func(ctx context.Context, r *Resource, err error) (changed, replaced bool)
+	// FirstObject is called after a write of an object, while the definition does not have the condition StoredObjectsValid. It is optional.
+	FirstObject func(definition string)
 	// Anew answers a request by the resource that has replaced another one.
 	Anew http.HandlerFunc
 

@@ -29,6 +29,8 @@ type Resource struct {
 	Terminating atomic.Bool
 	// revision is that of the last state of the definition that this resource serves.
 	revision atomic.Int64
+	// hasVerdict is set if this state has the condition StoredObjectsValid.
+	hasVerdict atomic.Bool
 
 	holders sync.WaitGroup
 	// inUse is the number of holders, and usedAt the time of the last release, in nanoseconds
@@ -61,6 +63,7 @@ func (r *Resource) Serves(crd *definition.CustomResourceDefinition) bool {
 // Observe takes note of a state of the definition that this resource serves.
 func (r *Resource) Observe(crd *definition.CustomResourceDefinition) {
 	r.Terminating.Store(crd.DeletionTimestamp != nil)
+	r.hasVerdict.Store(definition.FindCondition(crd, definition.StoredObjectsValid) != nil)
 	if revision, err := strconv.ParseInt(crd.ResourceVersion, 10, 64); err == nil {
 		r.revision.Store(revision)
 	}
@@ -70,6 +73,7 @@ func (r *Resource) Observe(crd *definition.CustomResourceDefinition) {
 func (r *Resource) Replace(old *Resource) {
 	r.Terminating.Store(old.Terminating.Load())
 	r.revision.Store(old.revision.Load())
+	r.hasVerdict.Store(old.hasVerdict.Load())
 }
 
 // Fence returns a context in which the stores write objects only if the stored definition is the one that this resource serves.

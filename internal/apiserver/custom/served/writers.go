@@ -72,6 +72,13 @@ func (c current) AwaitChange(ctx context.Context, err error) (changed, replaced 
 	return c.config.AwaitChange(ctx, c.resource, err)
 }
 
+// Written implements write.Definition.
+func (c current) Written() {
+	if !c.resource.hasVerdict.Load() && c.config.FirstObject != nil {
+		c.config.FirstObject(c.resource.CRD.Name)
+	}
+}
+
 // managedScale returns the scope of the scale with a field manager. A Scale is not a custom resource, so that the handlers of the library
 // write it.
 func managedScale(v *Version) (*handlers.RequestScope, error) {

@@ -21,6 +21,8 @@ type Definition interface {
 	// AwaitChange reports whether an error of the store says that the definition has changed since Begin. It returns when this server
 	// has seen the change. replaced means that the write must be judged anew.
 	AwaitChange(ctx context.Context, err error) (changed, replaced bool)
+	// Written takes note that a write has succeeded.
+	Written()
 }
 
 // errReplaced says that the definition has changed in a way that may change the decision about the write.
@@ -50,6 +52,7 @@ func whileCurrent(
 			return err
 		}
 		if err = write(current, closed); err == nil {
+			d.Written()
 			return nil
 		}
 		changed, replaced := d.AwaitChange(ctx, err)
