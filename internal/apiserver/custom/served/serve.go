@@ -114,9 +114,9 @@ func (v *Version) objectHandler(verb string, read *handlers.RequestScope) http.H
 	case "create", "update", "patch":
 		return writeHandler(v.writers.objects, verb)
 	case "delete":
-		return handlers.DeleteResource(v.store, true, scope, write.NewAdmission(config.Admission))
+		return handlers.DeleteResource(currentDelete{v.store, v}, true, scope, write.NewAdmission(config.Admission))
 	case "deletecollection":
-		return handlers.DeleteCollection(collections{v.store}, true, scope, write.NewAdmission(config.Admission))
+		return handlers.DeleteCollection(currentDelete{v.store, v}, true, scope, write.NewAdmission(config.Admission))
 	}
 	return nil
 }
