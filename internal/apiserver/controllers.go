@@ -40,7 +40,7 @@ func addControllers(b start.Base, served resourcesStage, bootstrapped <-chan str
 		config := lifecycle.Config{
 			Client: b.Generic.LoopbackClientConfig, Identity: name, RootCA: authorities,
 			Stored: served.stored, InProcess: served.source, StorageVersion: served.storageVersion,
-			RunWhileLeading: led, Controllers: b.Config.Controllers,
+			RunWhileLeading: led, Controllers: b.Config.Controllers, Migrator: served.migrator,
 			ProtectVolumes: !slices.Contains(b.Config.DisableAdmission, plugins.VolumeProtection),
 		}
 		if err := lifecycle.Run(ctx, config); err != nil {

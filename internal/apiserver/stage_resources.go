@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/gate"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/maintenance"
+	"holdfast.dev/holdfast/internal/apiserver/migration"
 	"holdfast.dev/holdfast/internal/apiserver/plugins"
 	"holdfast.dev/holdfast/internal/apiserver/routes"
 	"holdfast.dev/holdfast/internal/apiserver/start"
@@ -29,6 +30,8 @@ type resourcesStage struct {
 	hooks     *start.Hooks
 	readiness *storage.Readiness
 	stored    storedObjects
+	// migrator writes stored objects again.
+	migrator *migration.Migrator
 	// keep refuses to delete objects.
 	keep *keep.Plugin
 	// source returns the objects of built-in kinds and definitions in the process.
@@ -99,7 +102,8 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 		return resourcesStage{}, err
 	}
 	admission.Keep.SetObjects(keptObjects{builtIn: registries.Stores, readable: stored.readable, custom: customResources, router: i.Router})
-	if err := i.installKinds(registries.Kinds, i.definitionGroup(registry, definitions.NewStatusRegistry(status, judge))); err != nil {
+	definitionStatus := definitions.NewStatusRegistry(status, judge)
+	if err := i.installKinds(registries.Kinds, i.definitionGroup(registry, definitionStatus)); err != nil {
 		return resourcesStage{}, err
 	}
 	readiness := storage.NewReadiness(stored.readable, registries.Stores)
@@ -133,7 +137,11 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	stores[definitions.Resource] = store
 	return resourcesStage{
 		server: server, hooks: i.hooks, readiness: readiness, keep: admission.Keep,
-		source:         newInProcess(stores, i.Router),
+		source: newInProcess(stores, i.Router),
+		migrator: migration.New(migration.Config{
+			Objects: stored.readable, Stores: stores, Custom: customResources, IsRemote: i.Router.IsRemote, Shorten: definitionStatus.Shorten,
+			Patience: b.Config.MigrationPatience, Rate: b.Config.MigrationRate,
+		}),
 		stored:         storedObjects{readable: stored.readable, custom: customResources, router: i.Router},
 		storageVersion: customResources.StorageVersion, definition: customResources.Definition, definitionsRead: read, validity: checks,
 	}, nil

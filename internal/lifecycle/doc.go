@@ -2,8 +2,8 @@
 // terminating namespaces, finish the deletion of pods on unreachable nodes, delete pods on
 // nodes that do not exist, collect garbage (package garbage), update the status of
 // ResourceQuotas (package quota), keep PersistentVolumeClaims and PersistentVolumes that are in
-// use (package volume), and create the default ServiceAccount and the ConfigMap
-// kube-root-ca.crt in every namespace.
+// use (package volume), create the default ServiceAccount and the ConfigMap
+// kube-root-ca.crt in every namespace, and carry out StorageVersionMigrations.
 //
 //	err := lifecycle.Run(ctx, lifecycle.Config{Client: loopback})
 //

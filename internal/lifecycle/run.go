@@ -44,6 +44,8 @@ type Config struct {
 	// StorageVersion returns the storage versions of custom resources. The garbage collector
 	// and the deletion of namespaces write in these versions. It may be nil.
 	StorageVersion garbage.StorageVersion
+	// Migrator carries out StorageVersionMigrations. If it is nil, no controller does.
+	Migrator Migrator
 	// Controllers says which controllers run.
 	Controllers Selection
 	// OrphanQuarantine is how long a node must not exist before its pods are deleted. Zero means 40
@@ -107,8 +109,9 @@ func (c Config) controllers(server *connection.Connection, ledger *quota.Ledger)
 		VolumesInUse:    func() controller { return newVolumes(server, c) },
 		ClassesInUse:    func() controller { return newAttributesClasses(server, c) },
 		RootCAs:         func() controller { return newRootCAs(server, c.RootCA) },
+		Migrations:      func() controller { return newMigrations(server, c.Migrator) },
 	} {
-		if c.Controllers.Has(name) && (name != RootCAs || len(c.RootCA) > 0) {
+		if c.Controllers.Has(name) && (name != RootCAs || len(c.RootCA) > 0) && (name != Migrations || c.Migrator != nil) {
 			selected = append(selected, create())
 		}
 	}

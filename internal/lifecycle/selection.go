@@ -19,12 +19,13 @@ const (
 	VolumesInUse    = "persistentvolume-protection-controller"
 	ClassesInUse    = "volumeattributesclass-protection-controller"
 	RootCAs         = "root-ca-certificate-publisher-controller"
+	Migrations      = "storage-version-migrator-controller"
 	Signing         = "certificatesigningrequest-signing-controller"
 )
 
 // names returns all names, sorted.
 func names() []string {
-	all := []string{Namespaces, PodsOfLostNodes, Accounts, Quotas, Garbage, ClaimsInUse, VolumesInUse, ClassesInUse, RootCAs, Signing}
+	all := []string{Namespaces, PodsOfLostNodes, Accounts, Quotas, Garbage, ClaimsInUse, VolumesInUse, ClassesInUse, RootCAs, Migrations, Signing}
 	slices.Sort(all)
 	return all
 }

@@ -106,6 +106,10 @@ type Server struct {
 	// RecheckInterval is the time after which the server reads the stored objects of a definition again, some of which are invalid. The
 	// default is 10 minutes.
 	RecheckInterval time.Duration
+	// MigrationPatience is how long a stored object may fail to be written before its migration fails. The default is 20 seconds.
+	MigrationPatience time.Duration
+	// MigrationRate is how many objects the server writes in a second for migrations at most. The default is 500.
+	MigrationRate float32
 	// Features are the feature gates of the built-in kinds, from native.NewFeatures; nil
 	// means their defaults.
 	Features featuregate.FeatureGate

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	apistorage "k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/util/dryrun"
@@ -171,4 +172,36 @@ func (s *Status) Update(
 		review.Announce(ctx)
 	}
 	return out, created, err
+}
+
+// ErrStorageVersion says that a definition does not store objects in the wanted version.
+var ErrStorageVersion = errors.New("the definition stores objects in another version")
+
+// Shorten removes all versions but the storage version from the stored versions of a definition. The gate refuses it, whatever the policy
+// of the definition is, if an object is stored in one of them. The gate reads the objects after the definition, and this write is stored only
+// if the definition has not changed meanwhile. All writes of objects compare the revision of the definition too, so no server can store an
+// object in another version in between. The error is ErrStorageVersion if version is not the storage version.
+func (s *Status) Shorten(ctx context.Context, name, version string) error {
+	review := s.gate.StrictReview()
+	shorten := func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
+		crd, ok := old.DeepCopyObject().(*definition.CustomResourceDefinition)
+		if !ok {
+			return nil, fmt.Errorf("unexpected object %T", old)
+		}
+		if crd.Spec.StorageVersion() != version {
+			return nil, ErrStorageVersion
+		}
+		crd.Status.StoredVersions = []string{version}
+		return crd, nil
+	}
+	judge := func(ctx context.Context, obj, old runtime.Object) error {
+		crd, stored, err := pair(obj, old)
+		if err != nil {
+			return err
+		}
+		return review.UpdateStatus(ctx, stored, crd)
+	}
+	ctx = genericapirequest.WithNamespace(ctx, metav1.NamespaceNone)
+	_, _, err := s.Status.Update(ctx, name, rest.DefaultUpdatedObjectInfo(nil, shorten), rest.ValidateAllObjectFunc, judge, false, &metav1.UpdateOptions{})
+	return err
 }

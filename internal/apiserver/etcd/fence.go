@@ -91,3 +91,19 @@ func (c fencedClient) write(ctx context.Context, fence Fence, condition clientv3
 	}
 	return response, failed
 }
+
+// Replace stores another value under the key of a pair, if the stored pair is still this one and the fence of the context holds. The key
+// keeps its lease. It reports whether it stored the value.
+func (c *Client) Replace(ctx context.Context, pair Pair, value []byte) (bool, error) {
+	same := clientv3.Compare(clientv3.ModRevision(pair.Key), "=", pair.Revision)
+	put := clientv3.OpPut(pair.Key, string(value), clientv3.WithIgnoreLease())
+	if fence, ok := ctx.Value(fenceKey{}).(Fence); ok {
+		answer, err := fencedClient{kv: c.shared.KV}.write(ctx, fence, same, put)
+		return answer.Succeeded, err
+	}
+	answer, err := c.shared.Txn(ctx).If(same).Then(put).Commit()
+	if err != nil {
+		return false, fmt.Errorf("write %s: %w", pair.Key, err)
+	}
+	return answer.Succeeded, nil
+}

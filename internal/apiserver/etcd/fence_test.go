@@ -1,6 +1,7 @@
 package etcd_test
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"strconv"
@@ -72,5 +73,49 @@ func TestFence(t *testing.T) {
 	}
 	if err := remove(true); err != nil {
 		t.Errorf("delete: %v", err)
+	}
+}
+
+// Replace stores a value only if the pair is the stored one and the fence holds.
+func TestReplace(t *testing.T) {
+	t.Parallel()
+	member := start(t, filepath.Join(t.TempDir(), "etcd"))
+	defer member.Close()
+	client := member.Client()
+	defer client.Close()
+	store := configMaps(t, client)
+	for _, name := range []string{"fence", "a"} {
+		if err := create(t.Context(), store, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(name string) etcd.Pair {
+		found, err := client.Firsts(t.Context(), []string{"/registry/configmaps/" + name})
+		if err != nil || found[0] == nil {
+			t.Fatal(found, err)
+		}
+		return *found[0]
+	}
+	fence, first := read("fence"), read("a")
+	holds := etcd.WithFence(t.Context(), etcd.Fence{Key: fence.Key, Revision: fence.Revision})
+	broken := etcd.WithFence(t.Context(), etcd.Fence{Key: fence.Key, Revision: fence.Revision - 1})
+	var failed *etcd.FenceError
+	if _, err := client.Replace(broken, first, []byte("b")); !errors.As(err, &failed) {
+		t.Errorf("replace behind a broken fence: %v", err)
+	}
+	for i, test := range []struct {
+		ctx  context.Context
+		want bool
+	}{{holds, true}, {holds, false}, {t.Context(), false}} {
+		if replaced, err := client.Replace(test.ctx, first, []byte("b")); replaced != test.want || err != nil {
+			t.Errorf("replace %d: %t, %v", i, replaced, err)
+		}
+	}
+	second := read("a")
+	if replaced, err := client.Replace(t.Context(), second, []byte("c")); !replaced || err != nil {
+		t.Errorf("replace without a fence: %t, %v", replaced, err)
+	}
+	if got := read("a"); string(got.Value) != "c" || got.Revision <= second.Revision {
+		t.Errorf("stored %q at %d", got.Value, got.Revision)
 	}
 }

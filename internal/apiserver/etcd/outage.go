@@ -94,6 +94,11 @@ func (s outageStorage) writeError(operation string, err error) error {
 		"etcd did not confirm the %s of %s: %v; it may be stored or not: read the object, then try again", operation, s.resource, err), 0)
 }
 
+// IsOutage reports whether a request failed because of the members or the network, and not because of its content.
+func IsOutage(err error) bool {
+	return isRefused(err) || isUnavailable(err)
+}
+
 // isRefused reports whether a member refused a request before it handled it.
 func isRefused(err error) bool {
 	return err != nil && (hasNoLeader(err) || isDropped(err) || errors.Is(rpctypes.Error(err), rpctypes.ErrTooManyRequests))

@@ -29,6 +29,9 @@ const warnTimeout = 2 * time.Second
 // LossAnnotation is the audit annotation of a write of a definition that loses something. Its value has the places in the definition.
 const LossAnnotation = "definitions.holdfast.dev/loss"
 
+// strictTimeout bounds the scan of a write of the server itself, for which no client waits.
+const strictTimeout = time.Hour
+
 // ErrMustClose says that a change is allowed by the objects that were read, and that the kind must be closed for writes before the
 // review can end.
 var ErrMustClose = errors.New("the kind must be closed for writes")
@@ -68,6 +71,8 @@ func (g *Gate) Collectors() []prometheus.Collector { return []prometheus.Collect
 type Review struct {
 	gate   *Gate
 	dryRun bool
+	// strict says that a loss is refused by every policy, and that all objects are read.
+	strict bool
 	// policy is in force for the write.
 	policy definition.GatePolicy
 	report *assessment.Report
@@ -77,6 +82,10 @@ type Review struct {
 
 // Review begins to judge a write.
 func (g *Gate) Review(dryRun bool) *Review { return &Review{gate: g, dryRun: dryRun} }
+
+// StrictReview begins to judge a write of the server itself. It refuses losses whatever the policy is, and takes the time that it needs to
+// read all objects.
+func (g *Gate) StrictReview() *Review { return &Review{gate: g, strict: true} }
 
 // Create judges a new definition. It has objects if an earlier definition with its name was removed without them.
 func (r *Review) Create(ctx context.Context, crd *definition.CustomResourceDefinition) error {
@@ -119,6 +128,9 @@ func (r *Review) Update(ctx context.Context, old, crd *definition.CustomResource
 // UpdateStatus judges a change of the stored versions of a definition.
 func (r *Review) UpdateStatus(ctx context.Context, old, crd *definition.CustomResourceDefinition) error {
 	r.policy = old.GatePolicy(r.gate.Policy)
+	if r.strict {
+		r.policy = definition.RefuseLoss
+	}
 	gone := assessment.Unstored(old, crd)
 	if len(gone) == 0 {
 		return nil
@@ -159,6 +171,9 @@ func (r *Review) scan(ctx context.Context, old, crd *definition.CustomResourceDe
 func (r *Review) begin(report *assessment.Report) { r.report, r.revision = report, 0 }
 
 func (r *Review) timeout() time.Duration {
+	if r.strict {
+		return strictTimeout
+	}
 	if r.policy == definition.Warn {
 		return min(warnTimeout, r.gate.Timeout)
 	}

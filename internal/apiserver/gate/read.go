@@ -31,9 +31,9 @@ func (r *Review) read(ctx context.Context) error {
 		}
 		var object map[string]any
 		if err := utiljson.Unmarshal(stored.Text, &object); err != nil {
-			return fmt.Errorf("decode %s: %w", nameOf(stored), err)
+			return fmt.Errorf("decode %s: %w", stored.FullName(), err)
 		}
-		r.report.Add(bounded, nameOf(stored), object)
+		r.report.Add(bounded, stored.FullName(), object)
 		return nil
 	})
 	switch {
@@ -45,13 +45,6 @@ func (r *Review) read(ctx context.Context) error {
 		return nil
 	}
 	return unreadable(r.report.CRD, err)
-}
-
-func nameOf(stored storage.Stored) string {
-	if stored.Namespace == "" {
-		return stored.Name
-	}
-	return stored.Namespace + "/" + stored.Name
 }
 
 // unreadable returns the answer to a write if the server cannot read the stored objects.
@@ -68,7 +61,7 @@ func (g *Gate) former(ctx context.Context, crd *definition.CustomResourceDefinit
 			APIVersion string `json:"apiVersion"`
 		}
 		if err := utiljson.Unmarshal(s.Text, &object); err != nil {
-			return fmt.Errorf("decode %s: %w", nameOf(s), err)
+			return fmt.Errorf("decode %s: %w", s.FullName(), err)
 		}
 		gv, err := schema.ParseGroupVersion(object.APIVersion)
 		if err == nil && !slices.Contains(stored, gv.Version) {

@@ -35,10 +35,7 @@ type Metadata struct {
 func (r Readable) Metadata(ctx context.Context, resource schema.GroupResource, namespace string) (Metadata, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	part := etcd.Range{Prefix: KeyPrefix + "/" + customPrefix(resource) + "/", Limit: readPage}
-	if isBuiltIn(resource) {
-		part.Prefix = prefixOf(resource)
-	}
+	part := etcd.Range{Prefix: storedUnder(resource), Limit: readPage}
 	if namespace != "" {
 		part.Prefix += namespace + "/"
 	}
@@ -121,21 +118,25 @@ func (a keepAnnotation) annotations() map[string]string {
 	return map[string]string{keep.Annotation: *a.Value}
 }
 
-// decrypt returns the encoded object of a pair.
-func (r Readable) decrypt(ctx context.Context, resource schema.GroupResource, pair etcd.Pair) ([]byte, error) {
-	transformer := identity.NewEncryptCheckTransformer()
-	if r.Transformers != nil {
-		transformer = r.Transformers.TransformerForResource(resource)
-	}
-	data, _, err := transformer.TransformFromStorage(ctx, pair.Value, value.DefaultContext(pair.Key))
+// decrypt returns the encoded object of a pair. stale says that the server encrypts the objects of this resource in another way now.
+func (r Readable) decrypt(ctx context.Context, resource schema.GroupResource, pair etcd.Pair) (text []byte, stale bool, err error) {
+	text, stale, err = r.transformer(resource).TransformFromStorage(ctx, pair.Value, value.DefaultContext(pair.Key))
 	if err != nil {
-		return nil, fmt.Errorf("decrypt %s: %w", strings.TrimPrefix(pair.Key, KeyPrefix+"/"), err)
+		return nil, false, fmt.Errorf("decrypt %s: %w", strings.TrimPrefix(pair.Key, KeyPrefix+"/"), err)
 	}
-	return data, nil
+	return text, stale, nil
+}
+
+// transformer returns what encrypts and decrypts the objects of a resource.
+func (r Readable) transformer(resource schema.GroupResource) value.Transformer {
+	if r.Transformers == nil {
+		return identity.NewEncryptCheckTransformer()
+	}
+	return r.Transformers.TransformerForResource(resource)
 }
 
 func (r Readable) metadata(ctx context.Context, resource schema.GroupResource, pair etcd.Pair) (metav1.PartialObjectMetadata, error) {
-	data, err := r.decrypt(ctx, resource, pair)
+	data, _, err := r.decrypt(ctx, resource, pair)
 	if err != nil {
 		return metav1.PartialObjectMetadata{}, err
 	}
@@ -149,6 +150,14 @@ func (r Readable) metadata(ctx context.Context, resource schema.GroupResource, p
 		DeletionTimestamp: m.DeletionTimestamp, Finalizers: m.Finalizers, OwnerReferences: m.OwnerReferences,
 		Annotations: m.Annotations.annotations(),
 	}}, nil
+}
+
+// storedUnder returns the prefix of the keys of a resource.
+func storedUnder(resource schema.GroupResource) string {
+	if isBuiltIn(resource) {
+		return prefixOf(resource)
+	}
+	return KeyPrefix + "/" + customPrefix(resource) + "/"
 }
 
 func isBuiltIn(resource schema.GroupResource) bool {

@@ -38,7 +38,7 @@ func (c *Controller) examine(ctx context.Context, crd *definition.CustomResource
 			}
 		}
 		if err := found.add(ctx, judge, stored.Text); err != nil {
-			return fmt.Errorf("%s/%s: %w", stored.Namespace, stored.Name, err)
+			return fmt.Errorf("%s: %w", stored.FullName(), err)
 		}
 		if !p.rests() {
 			return nil

@@ -18,11 +18,16 @@ var conditionReasons = map[string]string{
 	"EvictionByEvictionAPI":   "The condition `DisruptionTarget` of a pod that was evicted.",
 	"InstanceDeletionPending": "The condition `Terminating` of a CustomResourceDefinition: its objects are being deleted.",
 	"Invalid":                 "The condition `StoredObjectsValid` of a CustomResourceDefinition: the server would refuse some stored objects if they were written again.",
+	"MigrationCompleted":      "The condition `Running` of a StorageVersionMigration that has ended.",
+	"MigrationRunning":        "The condition `Running` of a StorageVersionMigration: the server writes the objects. The message has their number.",
 	"ObjectKept":              "An Event about an object that stays although its owner is deleted, because it must be kept.",
 	"ParsedGroupVersions":     "A condition of a namespace: the server could read the name of every API.",
 	"ResourcesDiscovered":     "A condition of a namespace: the server knows all kinds of objects that may be in it.",
 	"SignerValidationFailure": "The condition `Failed` of a CertificateSigningRequest: the signer does not issue such a certificate.",
 	"Unreadable":              "The condition `StoredObjectsValid` of a CustomResourceDefinition: the server cannot read the stored objects.",
+
+	"StorageVersionMigrationFailed":    "The condition `Failed` of a StorageVersionMigration: the message names the object that cannot be written.",
+	"StorageVersionMigrationSucceeded": "The condition `Succeeded` of a StorageVersionMigration: all objects are stored as the server stores them now.",
 }
 
 // reasonRow returns the row of a reason without a constant. A reason without a description is an

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 
@@ -160,6 +161,15 @@ func (r *Resource) Store() (*genericregistry.Store, error) {
 	v := r.storage()
 	err := v.open()
 	return v.store, err
+}
+
+// StorageCodec returns a codec that decodes stored objects of every version, and encodes them in the storage version. It opens no store, and
+// keeps no objects.
+func (r *Resource) StorageCodec() (runtime.Codec, error) {
+	if err := r.Compile(); err != nil {
+		return nil, err
+	}
+	return newCodec(r.Storage(), r.storage().config.Format, nil), nil
 }
 
 // storage returns the version that objects are stored in.
