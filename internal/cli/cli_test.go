@@ -218,6 +218,7 @@ func TestServe(t *testing.T) {
 	testKubeconfig(t, filepath.Join(dir, "admin.kubeconfig"))
 	testKubeconfigFile(t, filepath.Join(dir, "admin.kubeconfig"))
 	testRevoke(t, filepath.Join(dir, "admin.kubeconfig"))
+	testMigrate(t, filepath.Join(dir, "admin.kubeconfig"))
 	testBackup(t, filepath.Join(dir, "admin.kubeconfig"))
 	testTokenLifetime(t, filepath.Join(dir, "admin.kubeconfig"))
 	cancel()

@@ -20,7 +20,7 @@ const progressInterval = 2 * time.Second
 // activities say what a command does while a user waits for it. The commands without a text run
 // until they are stopped, or show their progress themselves.
 var activities = map[string]string{
-	"serve": "", "demo": "", "node": "", "kudo manager": "", "guard serve": "", "backup": "", "restore": "",
+	"serve": "", "demo": "", "node": "", "kudo manager": "", "guard serve": "", "backup": "", "restore": "", "schema migrate": "",
 	"kudo package create":          "reads the package",
 	"kudo package list parameters": "reads the package",
 	"kudo package list plans":      "reads the package",

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/internal/definition/source"
@@ -18,10 +19,7 @@ const pageSize = 500
 // readCluster reads the objects of a kind from a server, in a version that the old definition
 // serves.
 func (d *diffing) readCluster(ctx context.Context, def *source.Definition) ([]map[string]any, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = d.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		rules, &clientcmd.ConfigOverrides{CurrentContext: d.context}).ClientConfig()
+	config, err := clusterConfig(d.kubeconfig, d.context)
 	if err != nil {
 		return nil, unable(err)
 	}
@@ -46,6 +44,14 @@ func (d *diffing) readCluster(ctx context.Context, def *source.Definition) ([]ma
 			return objects, nil
 		}
 	}
+}
+
+// clusterConfig returns the client config of a context of a kubeconfig. Empty names stand for the defaults of kubectl.
+func clusterConfig(kubeconfig, context string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: context}
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
 }
 
 // servedVersion returns the storage version if it is served, else the first served one.

@@ -38,7 +38,7 @@ func each[T any](cmd *cobra.Command, inputs []manifest.Input, judge judge[T]) ([
 	group, ctx := errgroup.WithContext(cmd.Context())
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	var done atomic.Int64
-	defer showProgress(cmd.ErrOrStderr(), len(inputs), &done)()
+	defer showProgress(cmd.ErrOrStderr(), func() string { return fmt.Sprintf("%d of %d files", done.Load(), len(inputs)) })()
 	for i, input := range inputs {
 		group.Go(func() error {
 			if err := ctx.Err(); err != nil {
@@ -110,18 +110,18 @@ const (
 	progressInterval = 100 * time.Millisecond
 )
 
-// showProgress shows on a terminal how many files are done. The returned function removes the
+// showProgress shows a line on a terminal that says how far a command is. The returned function removes the
 // line. If out is no terminal, nothing is shown.
-func showProgress(out io.Writer, total int, done *atomic.Int64) (stop func()) {
+func showProgress(out io.Writer, line func() string) (stop func()) {
 	file, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return func() {}
 	}
-	return drawProgress(out, total, done)
+	return drawProgress(out, line)
 }
 
 // drawProgress draws the line until the returned function is called.
-func drawProgress(out io.Writer, total int, done *atomic.Int64) (stop func()) {
+func drawProgress(out io.Writer, line func() string) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	finished := make(chan struct{})
 	go func() {
@@ -131,7 +131,7 @@ func drawProgress(out io.Writer, total int, done *atomic.Int64) (stop func()) {
 			select {
 			case <-next.C:
 				drawn = true
-				fmt.Fprintf(out, "\r%d of %d files", done.Load(), total)
+				fmt.Fprintf(out, "\r\033[K%s", line())
 			case <-ctx.Done():
 				if drawn {
 					fmt.Fprint(out, "\r\033[K")

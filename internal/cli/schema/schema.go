@@ -1,6 +1,6 @@
 // Package schema implements the command `holdfast schema`, which judges
 // CustomResourceDefinitions and custom resources in files. It needs no server; the rules are
-// those of the server.
+// those of the server. Its command migrate writes the objects of a server again.
 //
 //	root.AddCommand(schema.New(version))
 //
@@ -19,7 +19,8 @@ const help = `Judge CustomResourceDefinitions and custom resources before a serv
 
 These commands read files and need no server. Input is a file, a directory with
 everything below it, a pattern such as 'config/**/*.yaml', or - for stdin. A file
-may have several YAML documents, and lists; objects of other kinds are skipped.
+may have several YAML documents, and lists; objects of other kinds are skipped. The
+command migrate works on the stored objects of a server instead.
 
 The exit code is 0 if nothing was found, 1 if something was, and 2 if a file could
 not be read or the command line is wrong.`
@@ -36,7 +37,7 @@ func New(version string) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newGenerateCommand(), newLintCommand(version), newSkeletonCommand(), newPruneCommand(version), newUpdateCommand(version),
-		newDiffCommand(version), newCompileCommand(version),
+		newDiffCommand(version), newCompileCommand(version), newMigrateCommand(),
 	)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unable(err) })
 	return cmd
