@@ -47,8 +47,8 @@ func (crd *CustomResourceDefinition) GatePolicy(otherwise GatePolicy) GatePolicy
 	return otherwise
 }
 
-// validateGatePolicy reports an annotation that names no policy.
-func validateGatePolicy(crd *CustomResourceDefinition) field.ErrorList {
+// ValidateGatePolicy reports an annotation that names no policy.
+func ValidateGatePolicy(crd *CustomResourceDefinition) field.ErrorList {
 	value, ok := crd.Annotations[GateAnnotation]
 	if !ok || GatePolicy(value).Check() == nil {
 		return nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
@@ -44,12 +43,7 @@ func (r *Review) read(ctx context.Context) error {
 		r.report.Late = timeout
 		return nil
 	}
-	return unreadable(r.report.CRD, err)
-}
-
-// unreadable returns the answer to a write if the server cannot read the stored objects.
-func unreadable(crd *definition.CustomResourceDefinition, err error) error {
-	return apierrors.NewInternalError(fmt.Errorf("read the stored objects of %s: %w", crd.Name, err))
+	return assessment.Unreadable(r.report.CRD, err)
 }
 
 // former returns a definition that keeps everything, if objects of the kind of a new definition are stored. Compared with it, the new
@@ -70,7 +64,7 @@ func (g *Gate) former(ctx context.Context, crd *definition.CustomResourceDefinit
 		return err
 	})
 	if err != nil {
-		return nil, unreadable(crd, err)
+		return nil, assessment.Unreadable(crd, err)
 	}
 	if len(stored) == 0 {
 		return nil, nil

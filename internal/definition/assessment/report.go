@@ -58,16 +58,22 @@ type Report struct {
 	// another reason.
 	found []hits
 	// objects is how many were read.
-	objects int
+	objects quantity
 }
 
 // hits are the objects that a change hits.
 type hits struct {
-	count int
+	count quantity
 	names []string
 	// path is the field that an object loses, or for which it would be refused.
 	path string
 }
+
+// quantity is a number of objects, the largest of all passes.
+type quantity struct{ now, most int }
+
+func (q *quantity) add()  { q.now, q.most = q.now+1, max(q.most, q.now+1) }
+func (q *quantity) pass() { q.now = 0 }
 
 // Compare begins a report about a change of a definition.
 func Compare(old, crd *definition.CustomResourceDefinition) (*Report, error) {
@@ -103,9 +109,17 @@ func (r *Report) IsAbout(old, crd *definition.CustomResourceDefinition) bool {
 	return r != nil && r.Old.UID == old.UID && definition.SameForObjects(r.Old, old) && definition.SameForObjects(r.CRD, crd)
 }
 
+// Pass begins to add all objects again, as they are in another version. Each change keeps the largest number of objects.
+func (r *Report) Pass() {
+	r.objects.pass()
+	for i := range r.found {
+		r.found[i].count.pass()
+	}
+}
+
 // Add counts an object for the changes that hit it. The name is that of messages.
 func (r *Report) Add(ctx context.Context, name string, object map[string]any) {
-	r.objects++
+	r.objects.add()
 	examined := change.ExamineVersion(object)
 	if r.kind != nil {
 		examined = r.kind.Examine(ctx, object)
@@ -129,7 +143,7 @@ func (r *Report) Add(ctx context.Context, name string, object map[string]any) {
 }
 
 func (h *hits) add(name string) {
-	h.count++
+	h.count.add()
 	if len(h.names) < maxNames && !slices.Contains(h.names, name) {
 		h.names = append(h.names, name)
 	}
@@ -137,7 +151,7 @@ func (h *hits) add(name string) {
 
 // effect returns the effect of a change.
 func (r *Report) effect(i int) change.Effect {
-	hits := r.found[i].count
+	hits := r.found[i].count.most
 	switch {
 	case hits == 0 && (r.IsNew || i >= len(r.changes)):
 		return change.Neutral
@@ -163,7 +177,7 @@ func (r *Report) text(i int, names func() bool) (path, message string) {
 			message += ": " + c.Reason
 		}
 	}
-	if count := r.found[i].count; count > 0 {
+	if count := r.found[i].count.most; count > 0 {
 		message += fmt.Sprintf(" (%s", finding.Quantity(count, "stored object"))
 		if names() {
 			message += ": " + strings.Join(r.found[i].names, ", ")
@@ -215,7 +229,7 @@ func (r *Report) Refuse(policy definition.GatePolicy, names func() bool) error {
 // lateText says that objects could not be read in time.
 func (r *Report) lateText() string {
 	return fmt.Sprintf("%s: the stored objects could not all be read within %v: %s read so far",
-		r.CRD.Name, r.Late, finding.Quantity(r.objects, "object"))
+		r.CRD.Name, r.Late, finding.Quantity(r.objects.most, "object"))
 }
 
 // cause returns the type of a cause.
@@ -267,7 +281,7 @@ func (r *Report) Losses() []string {
 // isWarned reports whether a response warns about a change. Package definition warns about weaker rules itself.
 func (r *Report) isWarned(i int, least change.Effect) bool {
 	if i >= len(r.changes) {
-		return r.found[i].count > 0
+		return r.found[i].count.most > 0
 	}
 	c := r.changes[i]
 	return r.effect(i) >= least && !c.IsWeakerRule() && (least != change.Neutral || c.Severity >= finding.Warning)
@@ -277,6 +291,11 @@ func (r *Report) isWarned(i int, least change.Effect) bool {
 func Weaker(crd *definition.CustomResourceDefinition, inForce, next definition.GatePolicy) error {
 	return apierrors.NewForbidden(definition.Resource, crd.Name, fmt.Errorf(
 		"the policy of the definition would change from %s to %s, and the user may not %s it (annotation %s)", inForce, next, Verb, definition.GateAnnotation))
+}
+
+// Unreadable returns the answer to a write if the stored objects cannot be read.
+func Unreadable(crd *definition.CustomResourceDefinition, err error) error {
+	return apierrors.NewInternalError(fmt.Errorf("read the stored objects of %s: %w", crd.Name, err))
 }
 
 // ResourceOf returns the resource of the objects of a definition.

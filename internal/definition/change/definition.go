@@ -41,6 +41,15 @@ func Unstored(versions []string) []Change {
 	return changes
 }
 
+// MayBeStored returns the changes of Unstored for a cluster that does not show in which version an object is stored.
+func MayBeStored(versions []string) []Change {
+	changes := Unstored(versions)
+	for i, version := range versions {
+		changes[i].Version, changes[i].Message = "", fmt.Sprintf("version %s is gone, and objects may be stored in it", version)
+	}
+	return changes
+}
+
 // Anything returns a definition that keeps and accepts every object, with the versions of another one and further ones. Compared with
 // it, the other one shows what it does to objects of which no definition is known.
 func Anything(crd *definition.CustomResourceDefinition, stored []string) *definition.CustomResourceDefinition {

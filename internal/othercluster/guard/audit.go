@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -63,8 +64,10 @@ type audit struct {
 	// tolerant means that a resource that the client may not list is left out, and is in unread.
 	tolerant bool
 	unread   []string
-	found    []finding.Finding
-	objects  int
+	// gated are the definitions with a policy that refuses changes of them.
+	gated   []string
+	found   []finding.Finding
+	objects int
 }
 
 func (a *audit) report(rule string, severity finding.Severity, object, path, message string) *finding.Finding {
@@ -152,6 +155,12 @@ func (a *audit) definition(obj *unstructured.Unstructured) {
 	if err != nil {
 		return // the server has validated it, but may know more than this program
 	}
+	for _, wrong := range definition.ValidateGatePolicy(live) {
+		a.report(withoutEffect, finding.Error, name, wrong.Field, wrong.ErrorBody())
+	}
+	if live.GatePolicy(definition.Warn) != definition.Warn && !a.config.PoliciesOnly { // our server judges them itself
+		a.gated = append(a.gated, name)
+	}
 	var applied map[string]any
 	text := obj.GetAnnotations()[lastApplied]
 	if json.Unmarshal([]byte(text), &applied) == nil {
@@ -208,6 +217,11 @@ func (a *audit) coverage(ctx context.Context, rules *policy.Table) error {
 					a.report(notGuarded, finding.Error, r.String(), sub, missing)
 				}
 			}
+		}
+	}
+	if !slices.ContainsFunc(live.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool { return w.Name == GateWebhook }) {
+		for _, name := range a.gated {
+			a.report(notGuarded, finding.Error, name, "metadata.annotations["+definition.GateAnnotation+"]", missing)
 		}
 	}
 	for _, k := range keptResources(rules) {

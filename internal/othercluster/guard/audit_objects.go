@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/finding"
 	"holdfast.dev/holdfast/internal/policy"
 )
@@ -23,7 +24,7 @@ func (a *audit) resource(ctx context.Context, r *policy.Resource) error {
 	version := r.Versions[0]
 	for _, from := range r.Sources {
 		if rules, ok := from.Rules.(policy.DefinedRules); ok && version == "*" {
-			version = servedVersion(rules)
+			version = servedVersion(rules.CRD)
 		}
 	}
 	err := a.each(ctx, a.server.Dynamic.Resource(r.WithVersion(version)).List, func(obj *unstructured.Unstructured) {
@@ -44,12 +45,12 @@ func (a *audit) resource(ctx context.Context, r *policy.Resource) error {
 }
 
 // servedVersion returns the storage version if it is served, or else the first served version.
-func servedVersion(rules policy.DefinedRules) string {
-	name := rules.CRD.Spec.StorageVersion()
-	if rules.CRD.Spec.Version(name).Served {
+func servedVersion(crd *definition.CustomResourceDefinition) string {
+	name := crd.Spec.StorageVersion()
+	if crd.Spec.Version(name).Served {
 		return name
 	}
-	for _, v := range rules.CRD.Spec.Versions {
+	for _, v := range crd.Spec.Versions {
 		if v.Served {
 			return v.Name
 		}

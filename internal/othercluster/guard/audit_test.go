@@ -26,7 +26,7 @@ func TestAudit(t *testing.T) {
 		`"served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":` +
 		`{"note":{"type":"string","x-kubernetes-immutable":true},"size":{"type":"string","x-kubernetes-immutable":true}}}}}}}]}}`
 	f.create(definitions, strings.Replace(widgetsDefinition, "{name: widgets.example.com}",
-		`{name: widgets.example.com, annotations: {holdfast.dev/immutability: "immutable spec.size", `+
+		`{name: widgets.example.com, annotations: {holdfast.dev/immutability: "immutable spec.size", holdfast.dev/definition-policy: refuse-loss, `+
 			`kubectl.kubernetes.io/last-applied-configuration: '`+applied+`'}}`, 1))
 	f.create(policies, `
 apiVersion: guard.holdfast.dev/v1alpha1
@@ -54,6 +54,8 @@ spec: {resources: [configmaps, nodes], rules: [immutable data, immutable spec]}
 		"error | lost-marker | customresourcedefinitions/widgets.example.com | spec.note | " +
 			"version v1: spec.note: x-kubernetes-immutable is gone, so it may change from now on",
 		"error | not-guarded | configmaps |  | the webhook configuration holdfast-guard does not have it: is the guard running?",
+		"error | not-guarded | customresourcedefinitions/widgets.example.com | metadata.annotations[holdfast.dev/definition-policy] | " +
+			"the webhook configuration holdfast-guard does not have it: is the guard running?",
 		"error | not-guarded | widgets.example.com |  | the webhook configuration holdfast-guard does not have it: is the guard running?",
 		"error | rule-without-effect | immutabilitypolicies/p | spec | configmaps: immutable spec: the resource has no such field",
 		"error | rule-without-effect | immutabilitypolicies/p | spec | nodes: this resource is never guarded",

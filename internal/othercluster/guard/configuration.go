@@ -79,7 +79,7 @@ func (w wanted) configuration() *configuration {
 		out.Webhooks = append(out.Webhooks, w.owners())
 	}
 	if w.annotations {
-		out.Webhooks = append(out.Webhooks, w.definitions(), w.kept())
+		out.Webhooks = append(out.Webhooks, w.definitions(), w.gate(), w.kept())
 	}
 	out.Webhooks = append(out.Webhooks, w.noDelete()...)
 	if len(w.holders) > 0 {

@@ -12,8 +12,13 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// reasonWithoutEffect is the reason of an Event about a definition whose annotation has rules that our server would refuse.
-const reasonWithoutEffect = "RuleWithoutEffect"
+// The reasons of Events about definitions.
+const (
+	// reasonWithoutEffect is the reason of an Event about a definition whose annotation has rules that our server would refuse.
+	reasonWithoutEffect = "RuleWithoutEffect"
+	// reasonRefused is the reason of an Event about a definition that a client may not change.
+	reasonRefused = "Refused"
+)
 
 // maxEventBytes is the length of the message of an Event. Kubernetes allows 1024 bytes in newer Events.
 const maxEventBytes = 1000
@@ -37,13 +42,25 @@ func (e *events) recordDeletion(request *admissionv1.AdmissionRequest, by []kept
 	}
 }
 
+// recordDefinition records an Event about a definition that a client may not change. A dry run has no Event.
+func (e *events) recordDefinition(request *admissionv1.AdmissionRequest, crd metav1.Object, places []string) {
+	if e != nil && !isDryRun(request) {
+		e.about(crd, reasonRefused, "refused an update of "+objectOf(request)+": "+strings.Join(places, ", "))
+	}
+}
+
 // withoutEffect records an Event about a definition whose annotation has rules without effect.
 func (e *events) withoutEffect(crd *metav1.PartialObjectMetadata, problems []string) {
-	about := &corev1.ObjectReference{
-		APIVersion: definitions().GroupVersion().String(), Kind: "CustomResourceDefinition", Name: crd.Name, UID: crd.UID,
-		ResourceVersion: crd.ResourceVersion,
+	e.about(crd, reasonWithoutEffect, strings.Join(problems, "; "))
+}
+
+// about records an Event about a definition.
+func (e *events) about(crd metav1.Object, reason, message string) {
+	object := &corev1.ObjectReference{
+		APIVersion: definitions().GroupVersion().String(), Kind: "CustomResourceDefinition", Name: crd.GetName(), UID: crd.GetUID(),
+		ResourceVersion: crd.GetResourceVersion(),
 	}
-	e.Recorder.Event(about, corev1.EventTypeWarning, reasonWithoutEffect, value.CutBytes(strings.Join(problems, "; "), maxEventBytes))
+	e.Recorder.Event(object, corev1.EventTypeWarning, reason, value.CutBytes(message, maxEventBytes))
 }
 
 // resourceOf returns the resource of a review.

@@ -38,7 +38,7 @@ func asDeletion(ctx context.Context, server *connection.Connection, request *adm
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case apierrors.IsForbidden(err):
-		return nil, mayNotRead(pods.GroupResource(), err)
+		return nil, mayNot("get", pods.GroupResource(), err)
 	case err != nil:
 		return nil, err
 	}

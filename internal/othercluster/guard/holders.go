@@ -137,11 +137,14 @@ func (w wanted) kept() admissionregistrationv1.ValidatingWebhook {
 
 // isKept returns the condition that an object of a review, "object" or "oldObject", has the annotation. It is true or false for every
 // object, also for one that is null.
-func isKept(object string) string {
+func isKept(object string) string { return hasAnnotation(object, keep.Annotation) }
+
+// hasAnnotation is isKept for any annotation.
+func hasAnnotation(object, key string) string {
 	// A server-side apply of a custom resource that removes the last annotation makes null of the map.
 	const has = `(OBJECT != null && has(OBJECT.metadata) && has(OBJECT.metadata.annotations) && OBJECT.metadata.annotations != null && ` +
 		`KEY in OBJECT.metadata.annotations)`
-	return strings.NewReplacer("OBJECT", object, "KEY", fmt.Sprintf("%q", keep.Annotation)).Replace(has)
+	return strings.NewReplacer("OBJECT", object, "KEY", fmt.Sprintf("%q", key)).Replace(has)
 }
 
 // held returns the webhook for the deletion of holders, and for the write that removes the last finalizer of a terminating namespace: the

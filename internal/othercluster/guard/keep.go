@@ -23,6 +23,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/connection"
+	"holdfast.dev/holdfast/internal/definition/assessment"
 	"holdfast.dev/holdfast/internal/othercluster/admissionreview"
 	"holdfast.dev/holdfast/internal/policy"
 )
@@ -137,13 +138,20 @@ func needsAll(a admission.Attributes) bool {
 		return keep.InForce(resource, a.GetOldObject()) == keep.WhileObjects
 	}
 	crd, ok := a.GetOldObject().(*unstructured.Unstructured)
-	if !ok {
-		return false
-	}
+	return ok && hasCondition(crd, map[string]any{"type": "Established", "status": "True"})
+}
+
+// hasCondition reports whether a definition has a condition with some fields.
+func hasCondition(crd *unstructured.Unstructured, with map[string]any) bool {
 	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
 	return slices.ContainsFunc(conditions, func(each any) bool {
 		condition, _ := each.(map[string]any)
-		return condition["type"] == "Established" && condition["status"] == "True"
+		for name, wanted := range with {
+			if condition[name] != wanted {
+				return false
+			}
+		}
+		return true
 	})
 }
 
@@ -232,14 +240,7 @@ func checkDefinition(ctx context.Context, plugin *keep.Plugin, table *policy.Tab
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
-	in := schema.GroupVersionResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural, Version: crd.Spec.StorageVersion()}
-	if !crd.Spec.Version(in.Version).Served {
-		for _, v := range crd.Spec.Versions {
-			if v.Served {
-				in.Version = v.Name
-			}
-		}
-	}
+	in := assessment.ResourceOf(crd).WithVersion(servedVersion(crd))
 	return plugin.CheckContent(ctx, content, listedIn(table, in))
 }
 

@@ -99,6 +99,8 @@ func decisionOf(answer *admissionv1.AdmissionResponse) string {
 		return "warned"
 	case answer.Allowed:
 		return "allowed"
+	case answer.AuditAnnotations[refusedKey] != "":
+		return "refused"
 	}
 	if details := answer.Result.Details; details != nil {
 		for _, cause := range details.Causes {

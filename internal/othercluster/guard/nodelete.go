@@ -285,7 +285,7 @@ func listedIn(t *policy.Table, r schema.GroupVersionResource) schema.GroupVersio
 		if k.Versions[0] != "*" {
 			r.Version = k.Versions[0]
 		} else if rules, ok := k.Rules.(policy.DefinedRules); ok && r.Version == "*" {
-			r.Version = servedVersion(rules)
+			r.Version = servedVersion(rules.CRD)
 		}
 	}
 	return r

@@ -22,7 +22,7 @@ func (r readFunc) at(
 	found, err := r(ctx, in, request.Namespace, request.Name)
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, mayNotRead(in.GroupResource(), err)
+		return nil, mayNot("get", in.GroupResource(), err)
 	case err != nil:
 		return nil, err
 	}
@@ -33,11 +33,11 @@ func (r readFunc) at(
 	return found, nil
 }
 
-// mayNotRead returns the answer to a review if the guard may not read an object. Forbidden would look as if the user did not have the
-// right.
-func mayNotRead(resource schema.GroupResource, err error) error {
+// mayNot returns the answer to a review if the guard does not have a right that it needs. Forbidden would look as if the user did not
+// have the right.
+func mayNot(verb string, resource schema.GroupResource, err error) error {
 	return apierrors.NewInternalError(fmt.Errorf(
-		"the guard may not read %s: create a ClusterRole with the right to get it and the label %s: %w", resource, ReaderLabel, err))
+		"the guard may not read %s: create a ClusterRole with the right to %s it and the label %s: %w", resource, verb, ReaderLabel, err))
 }
 
 // scaledObject returns the object that the API server makes of a write of its scale. path is that of the replicas,

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -40,13 +41,20 @@ func permits(
 	ctx context.Context, reviews authorizationclient.SubjectAccessReviewInterface, request *admissionv1.AdmissionRequest,
 	right authorizationv1.ResourceAttributes,
 ) bool {
-	by := request.UserInfo
+	right.Group, right.Version, right.Resource = request.Resource.Group, request.Resource.Version, request.Resource.Resource
+	right.Namespace, right.Name = request.Namespace, request.Name
+	return allows(ctx, reviews, request.UserInfo, right)
+}
+
+// allows asks whether a user has a right.
+func allows(
+	ctx context.Context, reviews authorizationclient.SubjectAccessReviewInterface, by authenticationv1.UserInfo,
+	right authorizationv1.ResourceAttributes,
+) bool {
 	extra := make(map[string]authorizationv1.ExtraValue, len(by.Extra))
 	for name, values := range by.Extra {
 		extra[name] = authorizationv1.ExtraValue(values)
 	}
-	right.Group, right.Version, right.Resource = request.Resource.Group, request.Resource.Version, request.Resource.Resource
-	right.Namespace, right.Name = request.Namespace, request.Name
 	review, err := reviews.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: by.Username, UID: by.UID, Groups: by.Groups, Extra: extra, ResourceAttributes: &right,
 	}}, metav1.CreateOptions{})

@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/internal/admission/keep"
+	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/refusal"
 	"holdfast.dev/holdfast/internal/policy"
 )
@@ -68,6 +69,11 @@ func (r *refusals) addDeletion(request *admissionv1.AdmissionRequest, by []keptR
 		broken = append(broken, brokenRules{write: deletion, policy: keep.Annotation})
 	}
 	r.addBroken(request, broken)
+}
+
+// addDefinition adds a refused change of a definition.
+func (r *refusals) addDefinition(request *admissionv1.AdmissionRequest, policy definition.GatePolicy) {
+	r.addBroken(request, []brokenRules{{write: "an update", policy: request.Name, rules: string(policy)}})
 }
 
 // brokenRules are the rules of one policy or definition that a write breaks.

@@ -56,6 +56,9 @@ func newHandler(config Config, server *connection.Connection, in handled) http.H
 	handle(KeepPath, "keep", kept.answer)
 	handle(DeletionWarningsPath, "deletion-warnings", kept.warn)
 	handle(HoldersPath, "holders", kept.hold)
+	handle(GatePath, "gate", gate{
+		server: server, may: reviewedRights(reviews), timeout: cmp.Or(config.ScanTimeout, scanTimeout), events: in.events, refusals: in.refusals,
+	}.answer)
 	handle(DefinitionsPath, "definitions", earlyGuard{live: in.live, compiler: in.rules.Compiler}.answer)
 	mode := cmp.Or(config.Ownership, judgement.EnforceEdit)
 	if mode != judgement.Off {

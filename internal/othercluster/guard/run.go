@@ -68,6 +68,9 @@ type Config struct {
 	// that never are.
 	ExcludeNamespaces []string
 	ExcludeResources  []schema.GroupResource
+	// ScanTimeout bounds the time in which the guard lists the objects of a definition that changes. Zero is 20 seconds, and more would be
+	// longer than the API server waits.
+	ScanTimeout time.Duration
 	// AuditInterval is the interval at which the leader audits the cluster. Zero is ten minutes, and less is never.
 	AuditInterval time.Duration
 	// Identity is the identity of this replica in the Lease. It defaults to the name of the host and a
