@@ -84,7 +84,8 @@ func (s *Server) beginWrite(ctx context.Context, r *served.Resource) (_ context.
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx = r.Fence(ctx)
+	// A closing of the kind that the server has not observed so far must stop the write.
+	ctx = r.Fence(ctx, observed)
 	switch {
 	case observed == nil:
 		return ctx, definitions.Unavailable(r.CRD.Name, "this server does not serve it yet"), nil

@@ -22,6 +22,12 @@ func WithFence(ctx context.Context, fence Fence) context.Context {
 	return context.WithValue(ctx, fenceKey{}, fence)
 }
 
+// FenceOf returns the fence of a context.
+func FenceOf(ctx context.Context) (Fence, bool) {
+	fence, ok := ctx.Value(fenceKey{}).(Fence)
+	return fence, ok
+}
+
 // FenceError is the error of a write whose fence does not hold.
 type FenceError struct {
 	Fence
@@ -44,7 +50,7 @@ type fencedClient struct {
 func (c fencedClient) OptimisticPut(
 	ctx context.Context, key string, value []byte, expected int64, options kubernetes.PutOptions,
 ) (kubernetes.PutResponse, error) {
-	fence, ok := ctx.Value(fenceKey{}).(Fence)
+	fence, ok := FenceOf(ctx)
 	if !ok {
 		return c.Interface.OptimisticPut(ctx, key, value, expected, options)
 	}
@@ -56,7 +62,7 @@ func (c fencedClient) OptimisticPut(
 func (c fencedClient) OptimisticDelete(
 	ctx context.Context, key string, expected int64, options kubernetes.DeleteOptions,
 ) (kubernetes.DeleteResponse, error) {
-	fence, ok := ctx.Value(fenceKey{}).(Fence)
+	fence, ok := FenceOf(ctx)
 	if !ok {
 		return c.Interface.OptimisticDelete(ctx, key, expected, options)
 	}
@@ -97,7 +103,7 @@ func (c fencedClient) write(ctx context.Context, fence Fence, condition clientv3
 func (c *Client) Replace(ctx context.Context, pair Pair, value []byte) (bool, error) {
 	same := clientv3.Compare(clientv3.ModRevision(pair.Key), "=", pair.Revision)
 	put := clientv3.OpPut(pair.Key, string(value), clientv3.WithIgnoreLease())
-	if fence, ok := ctx.Value(fenceKey{}).(Fence); ok {
+	if fence, ok := FenceOf(ctx); ok {
 		answer, err := fencedClient{kv: c.shared.KV}.write(ctx, fence, same, put)
 		return answer.Succeeded, err
 	}

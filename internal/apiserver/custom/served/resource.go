@@ -77,9 +77,16 @@ func (r *Resource) Replace(old *Resource) {
 	r.hasVerdict.Store(old.hasVerdict.Load())
 }
 
-// Fence returns a context in which the stores write objects only if the stored definition is the one that this resource serves.
-func (r *Resource) Fence(ctx context.Context) context.Context {
-	return definitions.Fence(ctx, r.CRD.Name, r.revision.Load())
+// Fence returns a context in which the stores write objects only if the stored definition is the one that this resource serves, and no
+// later one than the observed state, which may be nil. The server learns of a new state in two steps: the resource first.
+func (r *Resource) Fence(ctx context.Context, observed *definition.CustomResourceDefinition) context.Context {
+	revision := r.revision.Load()
+	if observed != nil {
+		if seen, err := strconv.ParseInt(observed.ResourceVersion, 10, 64); err == nil {
+			revision = min(revision, seen)
+		}
+	}
+	return definitions.Fence(ctx, r.CRD.Name, revision)
 }
 
 // Version returns the version that a request asks for. It returns nil if that version
