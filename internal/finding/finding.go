@@ -53,7 +53,7 @@ type Rule struct {
 type Finding struct {
 	Rule     string
 	Severity Severity
-	// File is the name of the file, and Position the place in it.
+	// File is the name of the file, and Position the place in it. A finding about an object of a server has none.
 	File string
 	manifest.Position
 	// Object is the object of the finding, such as widgets.example.com.
@@ -83,6 +83,15 @@ type Report struct {
 	Noun string
 	// Skipped are the documents that the command knows and does not judge.
 	Skipped []Skipped
+	// Stored is set by a command that judges the objects of a server. Noun and Files are then empty.
+	Stored *Stored
+}
+
+// Stored is the numbers of a command that judges the objects of a server.
+type Stored struct {
+	Definitions int `json:"definitions"`
+	Objects     int `json:"objects"`
+	Invalid     int `json:"invalid"`
 }
 
 // Sort sorts findings by their place, those of one place by severity. Files keep their
@@ -117,6 +126,9 @@ func (r *Report) Worst(severity Severity) bool {
 
 // Summary returns the report in one line.
 func (r *Report) Summary() string {
+	if r.Stored != nil {
+		return fmt.Sprintf("%s with %s: %d invalid", Quantity(r.Stored.Definitions, "definition"), Quantity(r.Stored.Objects, "object"), r.Stored.Invalid)
+	}
 	text := fmt.Sprintf("%s in %s: %s, %s", Quantity(r.Objects, r.Noun), Quantity(r.Files, "file"),
 		Quantity(r.Count(Error), "error"), Quantity(r.Count(Warning), "warning"))
 	if notes := r.Count(Note); notes > 0 {

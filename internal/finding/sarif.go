@@ -50,7 +50,8 @@ type (
 		Locations []sarifLocation `json:"locations"`
 	}
 	sarifLocation struct {
-		Physical sarifPhysical  `json:"physicalLocation"`
+		// Physical is nil for an object of a server.
+		Physical *sarifPhysical `json:"physicalLocation,omitempty"`
 		Logical  []sarifLogical `json:"logicalLocations,omitempty"`
 	}
 	sarifPhysical struct {
@@ -77,9 +78,10 @@ func (r *Report) writeSARIF(out io.Writer) error {
 	results := []sarifResult{}
 	for _, f := range r.Findings {
 		message := strings.Join(append([]string{f.text()}, f.details()...), "\n")
-		location := sarifLocation{Physical: sarifPhysical{
-			Artifact: sarifArtifact{uri(f.File)}, Region: sarifRegion{f.Line, f.Column},
-		}}
+		var location sarifLocation
+		if f.File != "" {
+			location.Physical = &sarifPhysical{Artifact: sarifArtifact{uri(f.File)}, Region: sarifRegion{f.Line, f.Column}}
+		}
 		if f.Object != "" {
 			location.Logical = []sarifLogical{{path.Join(f.Object, f.Path)}}
 		}

@@ -51,6 +51,14 @@ func (f Finding) text() string {
 	return f.Path + ": " + f.Message
 }
 
+// place returns the place in the file, or the object if there is no file.
+func (f Finding) place() string {
+	if f.File == "" {
+		return f.Object
+	}
+	return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
+}
+
 // details returns the lines below the message: the reason and the fix.
 func (f Finding) details() []string {
 	var lines []string
@@ -68,7 +76,7 @@ func (f Finding) details() []string {
 
 func (r *Report) writeText(out io.Writer) error {
 	for _, f := range r.Findings {
-		if _, err := fmt.Fprintf(out, "%s:%d:%d: %s: %s [%s]\n", f.File, f.Line, f.Column, f.Severity, f.text(), f.Rule); err != nil {
+		if _, err := fmt.Fprintf(out, "%s: %s: %s [%s]\n", f.place(), f.Severity, f.text(), f.Rule); err != nil {
 			return err
 		}
 		for _, line := range f.details() {
@@ -84,9 +92,9 @@ func (r *Report) writeText(out io.Writer) error {
 type findingJSON struct {
 	Rule     string `json:"rule"`
 	Severity string `json:"severity"`
-	File     string `json:"file"`
-	Line     int    `json:"line"`
-	Column   int    `json:"column"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Column   int    `json:"column,omitempty"`
 	Object   string `json:"object,omitempty"`
 	Path     string `json:"path,omitempty"`
 	Message  string `json:"message"`
@@ -96,7 +104,20 @@ type findingJSON struct {
 }
 
 func (r *Report) writeJSON(out io.Writer) error {
-	report := struct {
+	found := []findingJSON{}
+	for _, f := range r.Findings {
+		found = append(found, findingJSON{
+			Rule: f.Rule, Severity: f.Severity.String(), File: f.File, Line: f.Line, Column: f.Column,
+			Object: f.Object, Path: f.Path, Message: f.Message, Reason: f.Reason, Fix: f.Fix, Fixable: len(f.Edits) > 0,
+		})
+	}
+	if r.Stored != nil {
+		return encode(out, struct {
+			Findings []findingJSON `json:"findings"`
+			*Stored
+		}{found, r.Stored})
+	}
+	return encode(out, struct {
 		Findings []findingJSON `json:"findings"`
 		Objects  int           `json:"objects"`
 		Files    int           `json:"files"`
@@ -104,14 +125,7 @@ func (r *Report) writeJSON(out io.Writer) error {
 		Warnings int           `json:"warnings"`
 		Notes    int           `json:"notes"`
 		Skipped  *skippedJSON  `json:"skipped,omitempty"`
-	}{[]findingJSON{}, r.Objects, r.Files, r.Count(Error), r.Count(Warning), r.Count(Note), r.skippedJSON()}
-	for _, f := range r.Findings {
-		report.Findings = append(report.Findings, findingJSON{
-			Rule: f.Rule, Severity: f.Severity.String(), File: f.File, Line: f.Line, Column: f.Column,
-			Object: f.Object, Path: f.Path, Message: f.Message, Reason: f.Reason, Fix: f.Fix, Fixable: len(f.Edits) > 0,
-		})
-	}
-	return encode(out, report)
+	}{found, r.Objects, r.Files, r.Count(Error), r.Count(Warning), r.Count(Note), r.skippedJSON()})
 }
 
 func encode(out io.Writer, v any) error {
@@ -131,8 +145,11 @@ func (r *Report) writeGitHub(out io.Writer) error {
 			command = "notice"
 		}
 		message := strings.Join(append([]string{f.text()}, f.details()...), "\n")
-		if _, err := fmt.Fprintf(out, "::%s file=%s,line=%d,col=%d,title=%s::%s\n",
-			command, property.Replace(f.File), f.Line, f.Column, property.Replace(f.Rule), data.Replace(message)); err != nil {
+		at := fmt.Sprintf("file=%s,line=%d,col=%d,", property.Replace(f.File), f.Line, f.Column)
+		if f.File == "" {
+			at, message = "", f.Object+": "+message
+		}
+		if _, err := fmt.Fprintf(out, "::%s %stitle=%s::%s\n", command, at, property.Replace(f.Rule), data.Replace(message)); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"holdfast.dev/holdfast/internal/definition"
 )
 
 // get reads an object or a list that has no typed client here.
@@ -25,7 +27,7 @@ func (s *server) get(ctx context.Context, path string, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// definitions checks that the server serves every CustomResourceDefinition, and can read its objects.
+// definitions checks that the server serves every CustomResourceDefinition, can read its objects, and would accept them again.
 func (s *server) definitions(ctx context.Context) []check {
 	const name = "definitions"
 	var list apiextensionsv1.CustomResourceDefinitionList
@@ -53,6 +55,7 @@ func (s *server) definitions(ctx context.Context) []check {
 // definition checks one CustomResourceDefinition.
 func (s *server) definition(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) []check {
 	const name = "definitions"
+	var invalid []check
 	for _, condition := range crd.Status.Conditions {
 		wrong := condition.Status == apiextensionsv1.ConditionFalse
 		switch condition.Type {
@@ -61,6 +64,13 @@ func (s *server) definition(ctx context.Context, crd *apiextensionsv1.CustomReso
 				return []check{{
 					name, failure, fmt.Sprintf("%s is not %s: %s", crd.Name, condition.Type, condition.Message),
 					"kubectl describe crd " + crd.Name,
+				}}
+			}
+		case definition.StoredObjectsValid:
+			if wrong {
+				invalid = []check{{
+					name, warning, fmt.Sprintf("%s has invalid objects: %s", crd.Name, condition.Message),
+					"holdfast schema check --objects cluster " + crd.Name,
 				}}
 			}
 		}
@@ -78,7 +88,7 @@ func (s *server) definition(ctx context.Context, crd *apiextensionsv1.CustomReso
 			}}
 		}
 	}
-	return nil
+	return invalid
 }
 
 // aggregated checks that the servers of aggregated APIs answer.

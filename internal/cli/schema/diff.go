@@ -45,9 +45,8 @@ const diffExamples = `  # Two files
 // diffing is one run of the command diff.
 type diffing struct {
 	reporting
-	objects    []string
-	kubeconfig string
-	context    string
+	cluster
+	objects []string
 }
 
 func newDiffCommand(version string) *cobra.Command {
@@ -59,11 +58,9 @@ func newDiffCommand(version string) *cobra.Command {
 		Example: diffExamples,
 		RunE:    d.run,
 	}
-	d.addFlags(cmd)
-	flags := cmd.Flags()
-	flags.StringSliceVar(&d.objects, "objects", nil, "files or directories with objects, or cluster")
-	flags.StringVar(&d.kubeconfig, "kubeconfig", "", "kubeconfig for --objects cluster")
-	flags.StringVar(&d.context, "context", "", "context of the kubeconfig for --objects cluster")
+	d.reporting.addFlags(cmd)
+	d.cluster.addFlags(cmd, "for --objects cluster")
+	cmd.Flags().StringSliceVar(&d.objects, "objects", nil, "files or directories with objects, or cluster")
 	return cmd
 }
 
@@ -161,8 +158,8 @@ func (d *diffing) count(cmd *cobra.Command, changes []change.Change, old, update
 
 // readObjects returns the objects of a kind.
 func (d *diffing) readObjects(cmd *cobra.Command, def *source.Definition) ([]map[string]any, error) {
-	if len(d.objects) == 1 && d.objects[0] == "cluster" {
-		return d.readCluster(cmd.Context(), def)
+	if len(d.objects) == 1 && d.objects[0] == ofCluster {
+		return d.readCluster(cmd.Context(), def.CustomResourceDefinition)
 	}
 	all, err := readDecoded(cmd, d.objects)
 	if err != nil {

@@ -53,8 +53,8 @@ var migrationVersions = []string{"v1", "v1beta1"}
 
 // migrating is one run of the command migrate.
 type migrating struct {
-	kubeconfig, context string
-	timeout             time.Duration
+	cluster
+	timeout time.Duration
 	// resource has the StorageVersionMigrations of the server, in version.
 	resource dynamic.ResourceInterface
 	version  runtimeschema.GroupVersion
@@ -70,10 +70,8 @@ func newMigrateCommand() *cobra.Command {
 		Args:    checked(arguments.AtLeastOne("RESOURCE")),
 		RunE:    m.run,
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&m.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
-	flags.StringVar(&m.context, "context", "", "context of the kubeconfig")
-	flags.DurationVar(&m.timeout, "timeout", 0, "how long to wait for each migration; 0 waits until it has ended")
+	m.addFlags(cmd, "of the cluster")
+	cmd.Flags().DurationVar(&m.timeout, "timeout", 0, "how long to wait for each migration; 0 waits until it has ended")
 	return cmd
 }
 
@@ -99,7 +97,7 @@ func (m *migrating) run(cmd *cobra.Command, args []string) error {
 
 // connect finds the version in which the server has StorageVersionMigrations.
 func (m *migrating) connect() error {
-	config, err := clusterConfig(m.kubeconfig, m.context)
+	config, err := m.config()
 	if err != nil {
 		return err
 	}

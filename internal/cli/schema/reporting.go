@@ -22,9 +22,15 @@ type reporting struct {
 	verbose bool
 }
 
+// addFormatFlag adds the flag of the output format.
+func (r *reporting) addFormatFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&r.output, "output", "o", "text", "output format: text, json, sarif or github")
+}
+
+// addFlags adds all flags.
 func (r *reporting) addFlags(cmd *cobra.Command) {
+	r.addFormatFlag(cmd)
 	flags := cmd.Flags()
-	flags.StringVarP(&r.output, "output", "o", "text", "output format: text, json, sarif or github")
 	flags.StringVar(&r.failOn, "fail-on", "error", "exit with 1 for findings of this severity: error, warning, note or never")
 	flags.BoolVarP(&r.verbose, "verbose", "v", false, "name the skipped patches and templates on stderr")
 	flags.StringSliceVar(&r.ignored, "ignore", nil, "ids of rules to ignore")
@@ -61,9 +67,8 @@ func (r *reporting) shown(findings []finding.Finding) []finding.Finding {
 // finish writes the report. It returns an error if there is a finding of the severity in
 // --fail-on, or of a worse one.
 func (r *reporting) finish(cmd *cobra.Command, report *finding.Report) error {
-	report.Rules, report.Version = r.rules, r.version
-	if err := report.Write(cmd.OutOrStdout(), finding.Format(r.output)); err != nil {
-		return unable(err)
+	if err := r.write(cmd, report); err != nil {
+		return err
 	}
 	if r.verbose {
 		for _, s := range report.Skipped {
@@ -74,5 +79,14 @@ func (r *reporting) finish(cmd *cobra.Command, report *finding.Report) error {
 		return exitError{errors.New(report.Summary()), exitFound}
 	}
 	fmt.Fprintln(cmd.ErrOrStderr(), report.Summary())
+	return nil
+}
+
+// write writes the report.
+func (r *reporting) write(cmd *cobra.Command, report *finding.Report) error {
+	report.Rules, report.Version = r.rules, r.version
+	if err := report.Write(cmd.OutOrStdout(), finding.Format(r.output)); err != nil {
+		return unable(err)
+	}
 	return nil
 }

@@ -1,6 +1,7 @@
 // Package schema implements the command `holdfast schema`, which judges
-// CustomResourceDefinitions and custom resources in files. It needs no server; the rules are
-// those of the server. Its command migrate writes the objects of a server again.
+// CustomResourceDefinitions and custom resources in files. It needs no server, except for the
+// objects of one; the rules are those of the server. Its command migrate writes the objects of a
+// server again.
 //
 //	root.AddCommand(schema.New(version))
 //
@@ -17,7 +18,8 @@ import (
 
 const help = `Judge CustomResourceDefinitions and custom resources before a server does.
 
-These commands read files and need no server. Input is a file, a directory with
+These commands read files and need no server; only check, and diff with --objects
+cluster, read the objects of one. Input is a file, a directory with
 everything below it, a pattern such as 'config/**/*.yaml', or - for stdin. A file
 may have several YAML documents, and lists; objects of other kinds are skipped. The
 command migrate works on the stored objects of a server instead.
@@ -37,7 +39,7 @@ func New(version string) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newGenerateCommand(), newLintCommand(version), newSkeletonCommand(), newPruneCommand(version), newUpdateCommand(version),
-		newDiffCommand(version), newCompileCommand(version), newMigrateCommand(),
+		newDiffCommand(version), newCheckCommand(version), newCompileCommand(version), newMigrateCommand(),
 	)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unable(err) })
 	return cmd
