@@ -1,5 +1,5 @@
 // Package guard protects immutable fields on a cluster that another API server serves, keeps objects from being deleted, and judges
-// field ownership there, as validating admission webhooks. The engines, the answers and their
+// field ownership and changes of definitions there, as validating admission webhooks. The engines, the answers and their
 // texts are those of our own server.
 //
 //	err := guard.Run(ctx, guard.Config{Client: config, Webhook: listener})

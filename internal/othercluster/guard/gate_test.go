@@ -400,6 +400,11 @@ func TestGateStatus(t *testing.T) {
 			}
 		}
 	}
+	for _, versions := range []string{"[v1, v2, v0]", "[v1, v2]"} { // v0 was never stored
+		if got := f.patch(definitions, "full.gate.example.com", `{status: {storedVersions: `+versions+`}}`, "status"); got != "ok" {
+			t.Errorf("%s: %s", versions, got)
+		}
+	}
 	got := f.patch(definitions, "full.gate.example.com", `{status: {storedVersions: [v2]}}`, "status")
 	if !strings.Contains(got, "gate.guard.holdfast.dev") || !strings.Contains(got, wanted) {
 		t.Error(got)

@@ -31,7 +31,7 @@ const (
 	// SecretName is the name of the Secret with the keys of the webhook.
 	SecretName = "holdfast-guard-webhook"
 	// ReaderLabel is the label of ClusterRoles whose rights the guard gets, to read the objects of
-	// scales, and objects in other versions.
+	// scales, objects in other versions, and the objects of a definition that changes.
 	ReaderLabel = "guard.holdfast.dev/aggregate-to-reader"
 )
 
