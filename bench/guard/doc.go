@@ -6,7 +6,8 @@
 //   - cel: kube-apiserver with the rules of "holdfast schema compile --to cel"
 //
 // It writes and deletes objects with every constraint, condition and right in every way that a client has, and prints a table of it.
-// On the first two it also makes random writes and deletions, as users with different rights, with rules of every kind.
+// On the first two it also makes random writes and deletions, as users with different rights, with rules of every kind, and changes
+// of a definition.
 //
 // The table of exceptions names every difference that is known. Any other difference is an error, and so is an exception that
 // explains nothing. Then the package kills guards, replaces their keys and changes policies, while clients write. Record stores the

@@ -81,7 +81,8 @@ func Run(ctx context.Context, dir string, settings Settings) error {
 	// A step may fail for other reasons than the one before, so all of them run.
 	failed := errors.Join(
 		t.compareCommands(ctx, clusters), t.compareWrites(ctx, clusters), t.compareVersions(ctx, clusters), t.compareAnnotations(ctx, clusters),
-		t.compareTable(ctx, clusters), t.compareRules(ctx, clusters[0], clusters[1]), t.unusedExceptions(), t.breakGuards(ctx, guards),
+		t.compareTable(ctx, clusters), t.compareRules(ctx, clusters[0], clusters[1]), t.compareDefinitions(ctx, clusters[0], clusters[1]),
+		t.unusedExceptions(), t.breakGuards(ctx, guards),
 	)
 	if failed != nil {
 		return fmt.Errorf("%w\nseed %d, log of a guard:\n%s", failed, t.Seed, guards.log())

@@ -24,7 +24,7 @@ type way struct {
 
 // ways returns the ways to write an object of a kind.
 func (k *tableKind) ways() []way {
-	const put, patch, jsonPatch, strategicPatch = http.MethodPut, http.MethodPatch, "application/json-patch+json", "application/strategic-merge-patch+json"
+	const put, patch, strategicPatch = http.MethodPut, http.MethodPatch, "application/strategic-merge-patch+json"
 	all := []way{
 		{name: "PUT", method: put},
 		{name: "merge patch", method: patch, contentType: mergePatch},

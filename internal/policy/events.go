@@ -20,7 +20,7 @@ import (
 
 // The reasons of Events about policies.
 const (
-	// reasonRefused is the reason of an Event about a write that a rule of the policy refused.
+	// reasonRefused is the reason of an Event about a write that a rule of the policy refused, or about a refused change of a definition.
 	reasonRefused = "Refused"
 	// reasonWarned is the reason of an Event about a write that a rule of the policy warned about.
 	reasonWarned = "Warned"
@@ -87,4 +87,9 @@ func RulesOf(found []refusal.Violation) string {
 		rules = append(rules[:maxEventRules], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(rules, ", ")
+}
+
+// RecordRefusal records an Event about a definition whose change was refused.
+func (e *Events) RecordRefusal(about *corev1.ObjectReference, message string) {
+	e.Recorder.Event(about, corev1.EventTypeWarning, reasonRefused, message)
 }

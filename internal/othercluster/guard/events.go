@@ -12,13 +12,8 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// The reasons of Events about definitions.
-const (
-	// reasonWithoutEffect is the reason of an Event about a definition whose annotation has rules that our server would refuse.
-	reasonWithoutEffect = "RuleWithoutEffect"
-	// reasonRefused is the reason of an Event about a definition that a client may not change.
-	reasonRefused = "Refused"
-)
+// reasonWithoutEffect is the reason of an Event about a definition whose annotation has rules that our server would refuse.
+const reasonWithoutEffect = "RuleWithoutEffect"
 
 // maxEventBytes is the length of the message of an Event. Kubernetes allows 1024 bytes in newer Events.
 const maxEventBytes = 1000
@@ -45,22 +40,22 @@ func (e *events) recordDeletion(request *admissionv1.AdmissionRequest, by []kept
 // recordDefinition records an Event about a definition that a client may not change. A dry run has no Event.
 func (e *events) recordDefinition(request *admissionv1.AdmissionRequest, crd metav1.Object, places []string) {
 	if e != nil && !isDryRun(request) {
-		e.about(crd, reasonRefused, "refused an update of "+objectOf(request)+": "+strings.Join(places, ", "))
+		text := "refused an update of " + objectOf(request) + ": " + strings.Join(places, ", ")
+		e.RecordRefusal(referenceTo(crd), value.CutBytes(text, maxEventBytes))
 	}
 }
 
 // withoutEffect records an Event about a definition whose annotation has rules without effect.
 func (e *events) withoutEffect(crd *metav1.PartialObjectMetadata, problems []string) {
-	e.about(crd, reasonWithoutEffect, strings.Join(problems, "; "))
+	e.Recorder.Event(referenceTo(crd), corev1.EventTypeWarning, reasonWithoutEffect, value.CutBytes(strings.Join(problems, "; "), maxEventBytes))
 }
 
-// about records an Event about a definition.
-func (e *events) about(crd metav1.Object, reason, message string) {
-	object := &corev1.ObjectReference{
+// referenceTo returns the object of an Event about a definition.
+func referenceTo(crd metav1.Object) *corev1.ObjectReference {
+	return &corev1.ObjectReference{
 		APIVersion: definitions().GroupVersion().String(), Kind: "CustomResourceDefinition", Name: crd.GetName(), UID: crd.GetUID(),
 		ResourceVersion: crd.GetResourceVersion(),
 	}
-	e.Recorder.Event(object, corev1.EventTypeWarning, reason, value.CutBytes(message, maxEventBytes))
 }
 
 // resourceOf returns the resource of a review.
