@@ -203,8 +203,9 @@ func (e *Escape) ruling() (Step, bool) {
 		rule := fmt.Sprintf("!has(oldSelf.%s) || has(self.%s)", name, name)
 		return Step{Kind: AddRule, Node: at.parent.path, Rule: rule}, ok && at.parent.hasOldValue() && at.parent.unbounded() <= 1
 	case MapKey, ListItem:
-		rule, marker, ok := at.keepItems()
-		return Step{Kind: AddRule, Node: at.path, Rule: rule, Marker: marker}, ok && at.hasOldValue() && at.parent.unbounded() == 0
+		rule, marker, cost := at.keepItems()
+		accepted := rule != "" && cost*at.repeated() <= maxCost && at.parent.unbounded() == 0
+		return Step{Kind: AddRule, Node: at.path, Rule: rule, Marker: marker}, accepted && at.hasOldValue()
 	}
 	return Step{}, false
 }
@@ -215,37 +216,38 @@ func (at *frame) unbounded() int {
 	count := 0
 	for ; at != nil; at = at.parent {
 		s := at.Schema
-		isMap := s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil
-		if isMap && s.MaxProperties == nil || s.Type == "array" && s.MaxItems == nil {
+		if isMap(s) && s.MaxProperties == nil || s.Type == "array" && s.MaxItems == nil {
 			count++
 		}
 	}
 	return count
 }
 
-// keepItems returns a rule that forbids removing keys or items, and the marker that says the same. ok is false if there is none, or if
-// Kubernetes would refuse it because it compares each item of a list without a limit with each other.
-func (at *frame) keepItems() (rule string, marker immutability.Marker, ok bool) {
+// keepItems returns a rule that forbids removing keys or items, the marker that says the same, and the estimated cost of the rule. The
+// rule is empty if there is none, or if it would compare each item of a list without a limit with each other.
+func (at *frame) keepItems() (rule string, marker immutability.Marker, cost float64) {
 	s := at.Schema
+	items := limit(s.MaxItems)
 	switch isList := s.Type == "array"; {
 	case !immutability.HasKeys(s):
-		return "self == oldSelf", immutability.Immutable, true
+		return "self == oldSelf", immutability.Immutable, byteCost * bytesOf(s)
 	case !isList:
-		return "oldSelf.all(k, k in self)", immutability.AdditionOnly, true
+		return "oldSelf.all(k, k in self)", immutability.AdditionOnly, stepCost * limit(s.MaxProperties)
 	case s.MaxItems == nil:
-		return "", immutability.Free, false
+		return "", immutability.Free, 0
 	case s.ListType == "set":
-		return "oldSelf.all(i, i in self)", immutability.AdditionOnly, true
+		return "oldSelf.all(i, i in self)", immutability.AdditionOnly, items * (items + stepCost)
 	}
 	var pairs []string
 	for _, key := range s.ListMapKeys {
 		name, valid := cel.Escape(key)
 		if !valid {
-			return "", immutability.Free, false
+			return "", immutability.Free, 0
 		}
 		pairs = append(pairs, fmt.Sprintf("n.%s == o.%s", name, name))
+		cost += items * items * (stepCost + byteCost*bytesOf(s.Items.Properties[key]))
 	}
-	return fmt.Sprintf("oldSelf.all(o, self.exists(n, %s))", strings.Join(pairs, " && ")), immutability.AdditionOnly, true
+	return fmt.Sprintf("oldSelf.all(o, self.exists(n, %s))", strings.Join(pairs, " && ")), immutability.AdditionOnly, cost
 }
 
 // hasOldValue reports whether a rule on this node may use oldSelf: Kubernetes finds the old value of an item only in a

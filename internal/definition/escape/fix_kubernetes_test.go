@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -286,4 +287,84 @@ func (k kubernetes) refuses(t testing.TB, oldObj, newObj map[string]any) string 
 		return ""
 	}
 	return errs.ToAggregate().Error()
+}
+
+// Kubernetes accepts the rules of a fix for lists and maps of all types and sizes, also their cost, and they refuse one of the two writes that
+// replace an item. Where none is printed, Kubernetes would refuse them.
+func TestRulesOfLists(t *testing.T) {
+	const marked = "x-kubernetes-immutable: true"
+	const text, atomic = "[p]; [q]", "type: array, items: {type: string, " + marked + "}"
+	const set = "type: array, x-kubernetes-list-type: set, maxItems: LIMIT, items: {type: string, " + marked + "}"
+	const keyed = "type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], maxItems: LIMIT, items: {type: object, required: [k], " +
+		"properties: {k: KEY, v: {type: string, " + marked + "}}}"
+	short, long := "{type: string, maxLength: 64}", "{type: string}"
+	with := func(text, limit, key string) string {
+		return strings.NewReplacer("LIMIT", limit, "KEY", key).Replace(text)
+	}
+	const objects = "[{k: p, v: p}]; [{k: p, v: q}]"
+	for name, test := range map[string]struct {
+		list, states string
+		// in is the number of keys of the map that has the list as its value, none if it is empty.
+		in string
+		// none means that no rule is printed.
+		none bool
+	}{
+		"atomic":                              {list: atomic, states: text},
+		"atomic, with a limit":                {list: "type: array, maxItems: 5, items: {type: string, maxLength: 5, " + marked + "}", states: text},
+		"atomic objects":                      {list: "type: array, items: {type: object, properties: {v: {type: string, " + marked + "}}}", states: "[{v: p}]; [{v: q}]"},
+		"atomic, in words":                    {list: "x-kubernetes-list-type: atomic, " + atomic, states: text},
+		"atomic, in a map":                    {list: atomic, states: text, in: "20"},
+		"atomic, in a large map":              {list: atomic, in: "100", none: true},
+		"short texts, in a large map":         {list: "type: array, maxItems: 5, items: {type: string, maxLength: 5, " + marked + "}", states: text, in: "100"},
+		"set without a limit":                 {list: strings.Replace(set, "maxItems: LIMIT, ", "", 1), none: true},
+		"set":                                 {list: with(set, "5", ""), states: text},
+		"large set":                           {list: with(set, "1000", ""), states: text},
+		"large set, in a map":                 {list: with(set, "1000", ""), in: "100", none: true},
+		"very large set":                      {list: with(set, "10000", ""), none: true},
+		"keyed":                               {list: with(keyed, "100", short), states: objects},
+		"keyed, in a map":                     {list: with(keyed, "100", short), states: objects, in: "5"},
+		"keyed, in a large map":               {list: with(keyed, "100", short), in: "100", none: true},
+		"keyed, large":                        {list: with(keyed, "1000", short), none: true},
+		"keyed by long texts":                 {list: with(keyed, "5", long), states: objects},
+		"many keyed by long texts":            {list: with(keyed, "100", long), none: true},
+		"keyed by numbers":                    {list: with(keyed, "500", "{type: integer}"), states: "[{k: 1, v: p}]; [{k: 1, v: q}]"},
+		"map of texts":                        {list: "type: object, additionalProperties: {type: string, " + marked + "}", states: "{k: p}; {k: q}"},
+		"map without a limit, in a large map": {list: "type: object, additionalProperties: {type: string, " + marked + "}", in: "100", none: true},
+		"map of texts, in a map":              {list: "type: object, maxProperties: 100, additionalProperties: {type: string, " + marked + "}", states: "{k: p}; {k: q}", in: "100"},
+	} {
+		holder, format := "{l: {"+test.list+"}}", "{spec: {l: %s}}"
+		if test.in != "" {
+			holder = "{m: {type: object, maxProperties: " + test.in + ", additionalProperties: {type: object, properties: " + holder + "}}}"
+			format = "{spec: {m: {x: {l: %s}}}}"
+		}
+		object := yamltest.Map(t, "{type: object, required: [spec], properties: {spec: {type: object, properties: "+holder+"}}}")
+		printed := 0
+		for _, e := range escape.Find(decoded(t, object)) {
+			fix := e.Fixes().Rules
+			if len(fix) == 0 {
+				continue
+			}
+			printed++
+			fixed := applied(t, object, fix)
+			if _, refused := validated(t, fixed); refused != nil {
+				t.Errorf("%s: Kubernetes refuses the fix %s: %v", name, fix, refused)
+				continue
+			}
+			states := strings.Split(test.states, "; ")
+			state := func(list string) map[string]any { return yamltest.Map(t, fmt.Sprintf(format, list)) }
+			before, after := state(states[0]), state(states[len(states)-1])
+			judge := newKubernetes(t, fixed)
+			if problem := judge.refuses(t, before, before); problem != "" {
+				t.Errorf("%s: an update without a change is refused: %s", name, problem)
+			}
+			for _, between := range []map[string]any{state(states[0][:1] + states[0][len(states[0])-1:]), yamltest.Map(t, "{spec: {}}")} {
+				if judge.refuses(t, before, between)+judge.refuses(t, between, after) == "" {
+					t.Errorf("%s: the fix %s leaves it open by %v", name, fix, between)
+				}
+			}
+		}
+		if (printed == 0) != test.none {
+			t.Errorf("%s: %d fixes", name, printed)
+		}
+	}
 }
