@@ -12,10 +12,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/connection"
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/definition/assessment"
 	"holdfast.dev/holdfast/internal/finding"
 	"holdfast.dev/holdfast/internal/policy"
 )
@@ -64,8 +66,8 @@ type audit struct {
 	// tolerant means that a resource that the client may not list is left out, and is in unread.
 	tolerant bool
 	unread   []string
-	// gated are the definitions with a policy that refuses changes of them.
-	gated   []string
+	// gated are the resources of the definitions with a policy that refuses changes of them.
+	gated   []schema.GroupVersionResource
 	found   []finding.Finding
 	objects int
 }
@@ -125,6 +127,21 @@ func (a *audit) run(ctx context.Context) error {
 			return err
 		}
 	}
+	return a.gates(ctx)
+}
+
+// gates finds the definitions whose objects the guard may not list: it refuses every change that objects could decide about.
+func (a *audit) gates(ctx context.Context) error {
+	for _, in := range a.gated {
+		_, err := a.server.Dynamic.Resource(in).List(ctx, metav1.ListOptions{Limit: 1})
+		switch name := in.GroupResource().String(); {
+		case err == nil, apierrors.IsNotFound(err), slices.Contains(a.unread, name):
+		case a.tolerant && apierrors.IsForbidden(err):
+			a.unread = append(a.unread, name)
+		default:
+			return fmt.Errorf("list %s: %w", name, err)
+		}
+	}
 	return nil
 }
 
@@ -159,7 +176,7 @@ func (a *audit) definition(obj *unstructured.Unstructured) {
 		a.report(withoutEffect, finding.Error, name, wrong.Field, wrong.ErrorBody())
 	}
 	if live.GatePolicy(definition.Warn) != definition.Warn && !a.config.PoliciesOnly { // our server judges them itself
-		a.gated = append(a.gated, name)
+		a.gated = append(a.gated, assessment.ResourceOf(live).WithVersion(servedVersion(live)))
 	}
 	var applied map[string]any
 	text := obj.GetAnnotations()[lastApplied]
@@ -220,8 +237,8 @@ func (a *audit) coverage(ctx context.Context, rules *policy.Table) error {
 		}
 	}
 	if !slices.ContainsFunc(live.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool { return w.Name == GateWebhook }) {
-		for _, name := range a.gated {
-			a.report(notGuarded, finding.Error, name, "metadata.annotations["+definition.GateAnnotation+"]", missing)
+		for _, in := range a.gated {
+			a.report(notGuarded, finding.Error, definitionsResource+"/"+in.GroupResource().String(), "metadata.annotations["+definition.GateAnnotation+"]", missing)
 		}
 	}
 	for _, k := range keptResources(rules) {

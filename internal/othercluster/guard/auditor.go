@@ -103,6 +103,9 @@ func auditResults(of *audit, current *policy.Table) []any {
 	for _, k := range enforced(current) {
 		add(result{policy: cmp.Or(k.Policy, k.resource.String()), outcome: resultPass, message: "keeps " + k.resource.String() + " from being deleted"})
 	}
+	for _, in := range of.gated {
+		add(result{policy: in.GroupResource().String(), outcome: resultPass, message: "judges changes of the definition"})
+	}
 	for _, found := range of.found {
 		outcome := resultFail
 		if found.Severity != finding.Error {

@@ -216,12 +216,13 @@ func (g gate) read(ctx context.Context, w definitionWrite, report *assessment.Re
 			report.Add(bounded, nameOf(object), object.Object)
 		})
 		switch {
+		case err == nil:
 		case errors.Is(bounded.Err(), context.DeadlineExceeded):
 			report.Late = g.timeout
 			return nil
 		case apierrors.IsForbidden(err):
 			return mayNot("list", assessment.ResourceOf(w.old), err)
-		case err != nil:
+		default:
 			return assessment.Unreadable(w.crd, err)
 		}
 	}

@@ -447,7 +447,9 @@ func TestGateVersions(t *testing.T) {
 func TestGateLimits(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	f.account = true
+	f.account, f.edit = true, func(config *guard.Config) { config.AuditInterval = time.Second }
+	f.create(definitions, strings.NewReplacer("PLURAL", "clusterreports", "GROUP", "openreports.io", "VERSION", "v1alpha1", "KIND",
+		"ClusterReport").Replace(reportDefinition))
 	f.run()
 	d := ferries{plural: "ferries", policy: "refuse-loss", one: aAndB}
 	f.stored(d, "{b: x}")
@@ -459,6 +461,17 @@ func TestGateLimits(t *testing.T) {
 		"the right to list it and the label guard.holdfast.dev/aggregate-to-reader") {
 		t.Error(err)
 	}
+	reported := func(want ...string) {
+		t.Helper()
+		waittest.Until(t, "the report", func() error {
+			if got, _ := f.reported("clusterreports.v1alpha1.openreports.io"); !slices.Equal(got, want) {
+				return fmt.Errorf("%q, want %q", got, want)
+			}
+			return nil
+		})
+	}
+	const judged = "pass ferries.gate.example.com : judges changes of the definition"
+	reported(judged, "skip ferries.gate.example.com : the guard may not list this resource: see guard.holdfast.dev/aggregate-to-reader")
 	f.create("clusterroles.v1.rbac.authorization.k8s.io", `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: ferries, `+
 		`labels: {guard.holdfast.dev/aggregate-to-reader: "true"}}, rules: [{apiGroups: [gate.example.com], resources: [ferries], verbs: [list]}]}`)
 	waittest.Until(t, "the guard may list", func() error {
@@ -467,6 +480,7 @@ func TestGateLimits(t *testing.T) {
 		}
 		return nil
 	})
+	reported(judged)
 	late := start(t)
 	late.edit = func(config *guard.Config) { config.ScanTimeout = time.Nanosecond }
 	late.gated()
