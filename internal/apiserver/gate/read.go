@@ -35,6 +35,9 @@ func (r *Review) read(ctx context.Context) error {
 		r.report.Add(bounded, stored.FullName(), object)
 		return nil
 	})
+	if err == nil {
+		err = bounded.Err() // the report does not have an object whose rules were interrupted
+	}
 	switch {
 	case err == nil:
 		r.revision = revision

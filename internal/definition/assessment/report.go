@@ -119,11 +119,14 @@ func (r *Report) Pass() {
 
 // Add counts an object for the changes that hit it. The name is that of messages.
 func (r *Report) Add(ctx context.Context, name string, object map[string]any) {
-	r.objects.add()
 	examined := change.ExamineVersion(object)
 	if r.kind != nil {
 		examined = r.kind.Examine(ctx, object)
 	}
+	if ctx.Err() != nil {
+		return // the object may be refused only because its rules were interrupted
+	}
+	r.objects.add()
 	worst := change.Neutral
 	for i, c := range r.changes {
 		if examined.IsHit(c) {

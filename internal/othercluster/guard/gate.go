@@ -215,6 +215,9 @@ func (g gate) read(ctx context.Context, w definitionWrite, report *assessment.Re
 			object.SetAPIVersion(schema.GroupVersion{Group: w.old.Spec.Group, Version: v.judged}.String())
 			report.Add(bounded, nameOf(object), object.Object)
 		})
+		if err == nil {
+			err = bounded.Err() // the report does not have an object whose rules were interrupted
+		}
 		switch {
 		case err == nil:
 		case errors.Is(bounded.Err(), context.DeadlineExceeded):
