@@ -64,7 +64,7 @@ func newMigrateCommand() *cobra.Command {
 	m := &migrating{}
 	cmd := &cobra.Command{
 		Use:     "migrate RESOURCE[.GROUP]...",
-		Short:   "Store the objects of a cluster in their storage version, and encrypt them with the current key",
+		Short:   "Store the objects of a cluster again, in their storage version",
 		Long:    migrateHelp,
 		Example: migrateExamples,
 		Args:    checked(arguments.AtLeastOne("RESOURCE")),
