@@ -128,8 +128,10 @@ func TestSchemaCheck(t *testing.T) {
 			len(log.Runs[0].Results[0].Locations) != 1 || log.Runs[0].Results[0].Locations[0]["physicalLocation"] != nil {
 			t.Errorf("%s", out)
 		}
-		if !strings.Contains(out, `"fullyQualifiedName": "boats.check.example.com default/bert/spec.a"`) {
-			t.Errorf("%s", out)
+		for _, text := range []string{`"fullyQualifiedName": "boats.check.example.com default/bert/spec.a"`, `"text": "boats.check.example.com default/bert: spec.a: `} {
+			if !strings.Contains(out, text) {
+				t.Errorf("the output lacks %s: %s", text, out)
+			}
 		}
 		out, _ = check(admin, "--objects", "cluster", "-o", "github", "boats.check.example.com")
 		if !strings.Contains(out, "::error title=invalid-object::boats.check.example.com default/bert: spec.a: Unsupported") {

@@ -79,7 +79,9 @@ func (r *Report) writeSARIF(out io.Writer) error {
 	for _, f := range r.Findings {
 		message := strings.Join(append([]string{f.text()}, f.details()...), "\n")
 		var location sarifLocation
-		if f.File != "" {
+		if f.File == "" {
+			message = f.Object + ": " + message
+		} else {
 			location.Physical = &sarifPhysical{Artifact: sarifArtifact{uri(f.File)}, Region: sarifRegion{f.Line, f.Column}}
 		}
 		if f.Object != "" {
