@@ -85,24 +85,24 @@ func (m *Migrator) Run(ctx context.Context, resource schema.GroupResource, since
 	for {
 		err := m.run(ctx, resource, since, count)
 		var failed *lifecycle.MigrationError
+		delay := lastRetry
 		switch {
 		case err == nil || ctx.Err() != nil || errors.As(err, &failed) || isOutage(err):
 			return err
 		case errors.Is(err, errReplaced) || errors.Is(err, definitions.ErrStorageVersion):
-			deadline = time.Now().Add(m.Patience)
-			continue
+			// This server may see the change a moment later.
+			deadline, delay = time.Now().Add(m.Patience), firstRetry
 		case apierrors.IsInvalid(err):
-			if refused++; refused < refusals {
-				continue
+			if refused++; refused == refusals {
+				return &lifecycle.MigrationError{Message: err.Error()}
 			}
-			return &lifecycle.MigrationError{Message: err.Error()}
 		case time.Now().After(deadline):
 			return &lifecycle.MigrationError{Message: err.Error()}
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(lastRetry):
+		case <-time.After(delay):
 		}
 	}
 }
