@@ -74,16 +74,10 @@ func (v evaluation) call(call ast.CallExpr) logic.Truth {
 	if call.IsMemberFunction() {
 		return v.member(call)
 	}
+	if result, ok := logic.Connective(call, v.truth); ok {
+		return result
+	}
 	switch function := call.FunctionName(); {
-	case function == operators.LogicalNot && len(args) == 1:
-		return v.truth(args[0]).Not()
-	case function == operators.LogicalAnd && len(args) == 2:
-		return v.truth(args[0]).And(v.truth(args[1]))
-	case function == operators.LogicalOr && len(args) == 2:
-		return v.truth(args[0]).Or(v.truth(args[1]))
-	case function == operators.Conditional && len(args) == 3:
-		return logic.Conditional(v.truth(args[0]),
-			func() logic.Truth { return v.truth(args[1]) }, func() logic.Truth { return v.truth(args[2]) })
 	case function == operators.Equals && len(args) == 2:
 		return v.equal(args[0], args[1])
 	case function == operators.NotEquals && len(args) == 2:

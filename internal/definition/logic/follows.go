@@ -68,20 +68,15 @@ func (v values) truth(e ast.Expr) Truth {
 	if call.IsMemberFunction() {
 		return v.member(call)
 	}
+	if result, ok := Connective(call, v.truth); ok {
+		return result
+	}
 	switch function := call.FunctionName(); {
-	case function == operators.LogicalNot && len(args) == 1:
-		return v.truth(args[0]).Not()
-	case function == operators.LogicalAnd && len(args) == 2:
-		return v.truth(args[0]).And(v.truth(args[1]))
-	case function == operators.LogicalOr && len(args) == 2:
-		return v.truth(args[0]).Or(v.truth(args[1]))
-	case function == operators.Conditional && len(args) == 3:
-		return Conditional(v.truth(args[0]), func() Truth { return v.truth(args[1]) }, func() Truth { return v.truth(args[2]) })
 	case function == operators.Equals && len(args) == 2:
 		return v.equal(args[0], args[1])
 	case function == operators.NotEquals && len(args) == 2:
 		return v.equal(args[0], args[1]).Not()
-	case function == operators.In && len(args) == 2 && args[1].Kind() == ast.ListKind:
+	case function == operators.In && len(args) == 2 && args[1].Kind() == ast.ListKind && args[1].AsList().Size() > 0:
 		result := No
 		for _, element := range args[1].AsList().Elements() {
 			result = result.Or(v.equal(args[0], element))

@@ -40,6 +40,7 @@ func TestFollows(t *testing.T) {
 		"self.type == 'CORS' ? has(self.cors) : true":    true,
 		"'CORS' != self.type || has(self.cors)":          true,
 		"self.type in ['CORS', 'Auth'] ? false : true":   true,
+		"self.mode in [] ? false : true":                 false,
 		"self.type in ['CORS', 'Mirror'] ? false : true": false,
 		"!has(self.percent) || !has(self.fraction)":      true,
 

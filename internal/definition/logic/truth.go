@@ -1,5 +1,10 @@
 package logic
 
+import (
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+)
+
 // Truth is the set of results that an expression may have. It has more than one element if the result depends on what is not known.
 // Failed is an error of CEL; the server refuses the write then, as it does for No.
 type Truth uint8
@@ -52,14 +57,26 @@ func (t Truth) Equals(other Truth) Truth {
 	return result
 }
 
-// Conditional returns the results of condition ? then() : otherwise().
-func Conditional(condition Truth, then, otherwise func() Truth) Truth {
-	result := condition & Failed
-	if condition&Yes != 0 {
-		result |= then()
+// Connective returns the results of a call of a logical operator, false if it is none. truth returns those of an operand.
+func Connective(call ast.CallExpr, truth func(ast.Expr) Truth) (Truth, bool) {
+	args := call.Args()
+	switch function := call.FunctionName(); {
+	case function == operators.LogicalNot && len(args) == 1:
+		return truth(args[0]).Not(), true
+	case function == operators.LogicalAnd && len(args) == 2:
+		return truth(args[0]).And(truth(args[1])), true
+	case function == operators.LogicalOr && len(args) == 2:
+		return truth(args[0]).Or(truth(args[1])), true
+	case function == operators.Conditional && len(args) == 3:
+		condition := truth(args[0])
+		result := condition & Failed
+		if condition&Yes != 0 {
+			result |= truth(args[1])
+		}
+		if condition&No != 0 {
+			result |= truth(args[2])
+		}
+		return result, true
 	}
-	if condition&No != 0 {
-		result |= otherwise()
-	}
-	return result
+	return Unknown, false
 }
