@@ -84,8 +84,11 @@ func (s *Server) beginWrite(ctx context.Context, r *served.Resource) (_ context.
 	if err != nil {
 		return nil, nil, err
 	}
-	// A closing of the kind that the server has not observed so far must stop the write.
-	ctx = r.Fence(ctx, observed)
+	// A closing of the kind that the server has not observed so far must stop the write. The status of a definition changes for other
+	// reasons too, and then the decision about the write holds.
+	ctx = definitions.Fence(ctx, r.CRD.Name, r.Revision(observed), func(ctx context.Context, failed *etcd.FenceError) (int64, bool) {
+		return s.renewFence(ctx, r, failed)
+	})
 	switch {
 	case observed == nil:
 		return ctx, definitions.Unavailable(r.CRD.Name, "this server does not serve it yet"), nil
@@ -123,6 +126,20 @@ func (s *Server) awaitOpen(ctx context.Context, name string) (*definition.Custom
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// renewFence returns the revision of a changed definition by which writes of a resource are judged in the same way.
+func (s *Server) renewFence(ctx context.Context, r *served.Resource, failed *etcd.FenceError) (int64, bool) {
+	if changed, replaced := s.awaitChange(ctx, r, failed); !changed || replaced {
+		return 0, false
+	}
+	s.controller.mu.Lock()
+	observed := s.controller.observed[r.CRD.Name]
+	s.controller.mu.Unlock()
+	if observed == nil || observed.DeletionTimestamp != nil || definitions.ClosedBy(observed) != "" {
+		return 0, false
+	}
+	return r.Revision(observed), true
 }
 
 // awaitChange implements write.Definition for a resource.

@@ -39,7 +39,7 @@ func (c *controller) finalize(ctx context.Context, observed *definition.CustomRe
 	if err != nil {
 		return err
 	}
-	left, kept, err := c.deleteObjects(definitions.Fence(ctx, observed.Name, revision), observed)
+	left, kept, err := c.deleteObjects(definitions.Fence(ctx, observed.Name, revision, nil), observed)
 	var changed *etcd.FenceError
 	if errors.As(err, &changed) {
 		return reconcile.ErrNotYet

@@ -77,9 +77,12 @@ func Reopen(crd *definition.CustomResourceDefinition) {
 	}
 }
 
-// Fence returns a context in which the stores write objects only if the stored definition has the given revision.
-func Fence(ctx context.Context, name string, revision int64) context.Context {
-	return etcd.WithFence(ctx, etcd.Fence{Key: storage.KeyOf(Resource, name), Revision: revision})
+// Fence returns a context in which the stores write objects only if the stored definition has the given revision, or one that renew accepts,
+// which may be nil.
+func Fence(
+	ctx context.Context, name string, revision int64, renew func(context.Context, *etcd.FenceError) (int64, bool),
+) context.Context {
+	return etcd.WithFence(ctx, etcd.Fence{Key: storage.KeyOf(Resource, name), Revision: revision, Renew: renew})
 }
 
 // closing is one closing of a kind.

@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -13,7 +14,13 @@ import (
 type Fence struct {
 	Key      string
 	Revision int64
+	// Renew returns the revision of a change of the key that does not matter to the writer, so that the write is stored behind it. ok is
+	// false if the change may matter. It may be nil.
+	Renew func(ctx context.Context, failed *FenceError) (revision int64, ok bool)
 }
+
+// renewals is how often a write is tried again because of changes that do not matter to it.
+const renewals = 5
 
 type fenceKey struct{}
 
@@ -70,9 +77,25 @@ func (c fencedClient) OptimisticDelete(
 	return kubernetes.DeleteResponse(answer), err
 }
 
-// write commits a write if the fence and the condition of the written key hold. If the condition does not hold, the answer has the
-// current pair of the key: the caller of the library then tries again.
+// write commits a write if the fence and the condition of the written key hold, or if the fence can be renewed. If the condition does not
+// hold, the answer has the current pair of the key: the caller of the library then tries again.
 func (c fencedClient) write(ctx context.Context, fence Fence, condition clientv3.Cmp, op clientv3.Op) (kubernetes.PutResponse, error) {
+	for renewed := 0; ; renewed++ {
+		response, err := c.writeOnce(ctx, fence, condition, op)
+		var failed *FenceError
+		if !errors.As(err, &failed) || fence.Renew == nil || renewed == renewals {
+			return response, err
+		}
+		revision, ok := fence.Renew(ctx, failed)
+		if !ok {
+			return response, err
+		}
+		fence.Revision = revision
+	}
+}
+
+// writeOnce is write with one transaction.
+func (c fencedClient) writeOnce(ctx context.Context, fence Fence, condition clientv3.Cmp, op clientv3.Op) (kubernetes.PutResponse, error) {
 	answer, err := c.kv.Txn(ctx).
 		If(condition, clientv3.Compare(clientv3.ModRevision(fence.Key), "=", fence.Revision)).
 		Then(op).

@@ -61,6 +61,19 @@ func TestFence(t *testing.T) {
 	if err := store.GuaranteedUpdate(holds, "/configmaps/a", &corev1.ConfigMap{}, false, nil, label, fence); err != nil {
 		t.Errorf("update: %v", err)
 	}
+	// A change of the fence that does not matter to the writer is no obstacle.
+	renewed := etcd.WithFence(t.Context(), etcd.Fence{Key: key, Revision: revision - 1, Renew: func(_ context.Context, failed *etcd.FenceError) (int64, bool) {
+		return failed.Current, true
+	}})
+	if err := create(renewed, store, "renewed"); err != nil {
+		t.Errorf("create behind a fence that can be renewed: %v", err)
+	}
+	refused := etcd.WithFence(t.Context(), etcd.Fence{Key: key, Revision: revision - 1, Renew: func(context.Context, *etcd.FenceError) (int64, bool) {
+		return revision, false
+	}})
+	if err := create(refused, store, "refused"); !isBroken(err) {
+		t.Errorf("create behind a fence that cannot be renewed: %v", err)
+	}
 	remove := func(fenced bool) error {
 		ctx := holds
 		if !fenced {

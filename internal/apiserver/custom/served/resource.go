@@ -13,7 +13,6 @@ import (
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
-	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/definition"
 )
 
@@ -77,16 +76,16 @@ func (r *Resource) Replace(old *Resource) {
 	r.hasVerdict.Store(old.hasVerdict.Load())
 }
 
-// Fence returns a context in which the stores write objects only if the stored definition is the one that this resource serves, and no
-// later one than the observed state, which may be nil. The server learns of a new state in two steps: the resource first.
-func (r *Resource) Fence(ctx context.Context, observed *definition.CustomResourceDefinition) context.Context {
+// Revision returns the revision of the definition that a write of this resource compares: the one that this resource serves, and no later
+// one than the observed state, which may be nil. The server learns of a new state in two steps: the resource first.
+func (r *Resource) Revision(observed *definition.CustomResourceDefinition) int64 {
 	revision := r.revision.Load()
 	if observed != nil {
 		if seen, err := strconv.ParseInt(observed.ResourceVersion, 10, 64); err == nil {
 			revision = min(revision, seen)
 		}
 	}
-	return definitions.Fence(ctx, r.CRD.Name, revision)
+	return revision
 }
 
 // Version returns the version that a request asks for. It returns nil if that version
