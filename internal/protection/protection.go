@@ -53,11 +53,17 @@ func IsImmutable(err *field.Error) bool { return err.Origin == "immutable" }
 
 // record holds the protections that refused a request, and what a right of its user allowed.
 type record struct {
-	mu      sync.Mutex
-	refused []Protection
-	// announce are the functions of Override, and counts means that one of them is not of a dry run.
-	announce []func()
-	counts   bool
+	mu        sync.Mutex
+	refused   []Protection
+	overrides []override
+}
+
+// override is what a right of the user allowed.
+type override struct {
+	what     string
+	announce func()
+	// counts means that it is not of a dry run.
+	counts bool
 }
 
 type (
@@ -83,16 +89,23 @@ func Refuse(ctx context.Context, protection Protection) {
 // counts, and announce is called before it is answered: another check may still refuse the write. The answer to the deletion of a
 // collection can be an error although objects were deleted, so its overrides always count. For a request that did not pass the filter,
 // announce is called at once.
-func Override(ctx context.Context, announce func()) {
+//
+// what identifies the object. The server judges a write again if another client has written the object meanwhile, and then only the last
+// call counts. announce is nil if nothing is overridden.
+func Override(ctx context.Context, what string, announce func()) {
 	r, ok := ctx.Value(recordKey{}).(*record)
 	if !ok {
-		announce()
+		if announce != nil {
+			announce()
+		}
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.announce = append(r.announce, announce)
-	r.counts = r.counts || Counts(ctx)
+	r.overrides = slices.DeleteFunc(r.overrides, func(o override) bool { return o.what == what })
+	if announce != nil {
+		r.overrides = append(r.overrides, override{what, announce, Counts(ctx)})
+	}
 }
 
 // DryRun returns a context in which nothing counts. The filter finds only a dry run of the URL: a client can also ask for it in the body
@@ -114,10 +127,12 @@ func (r *record) protections() []Protection {
 // announceOverrides calls the functions of Override, and reports whether the request counts as an override.
 func (r *record) announceOverrides() bool {
 	r.mu.Lock()
-	announce, counts := r.announce, r.counts
+	overrides := r.overrides
 	r.mu.Unlock()
-	for _, each := range announce {
-		each()
+	counts := false
+	for _, each := range overrides {
+		each.announce()
+		counts = counts || each.counts
 	}
 	return counts
 }

@@ -40,6 +40,7 @@ func (r *Rules) CheckBuiltIn(ctx context.Context, b BuiltIn) field.ErrorList {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
 	if found.IsEmpty() {
+		update.Override(ctx, refusal.Answer{}, nil)
 		return nil
 	}
 	answer := refusal.Answer{Kind: b.Kind.GroupKind(), Name: u.Name, Values: showsValues(ctx, b.Resource)}

@@ -16,14 +16,14 @@ import (
 const OverrideAnnotation = "rules.holdfast.dev/override"
 
 // Override tells the client, the audit log and the metrics that the right of the client allowed an update which rules forbid, if the
-// update succeeds.
+// update succeeds. allowed may be empty: the update may have been judged before, by an older state of the object.
 func Override(ctx context.Context, answer refusal.Answer, allowed []refusal.Violation) {
 	var fields, warnings []string
 	for _, one := range allowed {
 		warnings = append(warnings, answer.Override(one))
 		fields = append(fields, one.Path.String()+" "+one.Mark.Unless)
 	}
-	announce(ctx, warnings, fields)
+	announce(ctx, "", warnings, fields)
 }
 
 // OverrideDeletion is Override for the deletion of an object that rules keep. verbs are those of the rules.
@@ -33,11 +33,15 @@ func OverrideDeletion(ctx context.Context, object string, verbs []string) {
 		warnings = append(warnings, object+": deleted by the right to "+verb)
 		rules = append(rules, "no-delete "+verb)
 	}
-	announce(ctx, warnings, rules)
+	announce(ctx, object, warnings, rules)
 }
 
-func announce(ctx context.Context, warnings, rules []string) {
-	protection.Override(ctx, func() {
+func announce(ctx context.Context, what string, warnings, rules []string) {
+	if len(warnings) == 0 {
+		protection.Override(ctx, what, nil)
+		return
+	}
+	protection.Override(ctx, what, func() {
 		for _, text := range warnings {
 			warning.AddWarning(ctx, "", text)
 		}

@@ -36,6 +36,7 @@ func (j Judge) checkImmutable(ctx context.Context, newObj, oldObj *object.Object
 	}
 	found.Merge(more)
 	if found.IsEmpty() {
+		update.Override(ctx, refusal.Answer{}, nil)
 		return nil
 	}
 	answer := refusal.Answer{
