@@ -39,6 +39,7 @@ func groupPriorities() map[string]int32 {
 		"discovery.k8s.io":             16_200,
 		"resource.k8s.io":              16_200,
 		"flowcontrol.apiserver.k8s.io": 16_100,
+		"storagemigration.k8s.io":      15_800,
 	}
 }
 

@@ -70,7 +70,7 @@ func (c cluster) testGroups(t *testing.T) {
 		"apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch",
 		"certificates.k8s.io", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io", "admissionregistration.k8s.io",
 		"apiextensions.k8s.io", "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io", "discovery.k8s.io", "resource.k8s.io",
-		"flowcontrol.apiserver.k8s.io", "guard.holdfast.dev", "kudo.dev",
+		"flowcontrol.apiserver.k8s.io", "storagemigration.k8s.io", "guard.holdfast.dev", "kudo.dev",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("order of the groups (-want +got):\n%s", diff)
