@@ -30,7 +30,7 @@ func (c Change) Effect(hits int) Effect {
 			return Loss
 		}
 	case fieldAddedRule:
-		if c.hit == withError {
+		if c.Severity == finding.Warning {
 			return Break
 		}
 	case listTypeRule, storageRule:
@@ -71,6 +71,11 @@ func MayRefuse(oldCRD, newCRD *definition.CustomResourceDefinition) bool {
 	// Another version judges the objects, see package verdict.
 	if oldCRD.Spec.StorageVersion() != newCRD.Spec.StorageVersion() || oldCRD.Spec.ConvertsNothing() != newCRD.Spec.ConvertsNothing() {
 		return true
+	}
+	for _, version := range oldCRD.Spec.Versions {
+		if newCRD.Spec.Version(version.Name) == nil {
+			return true // objects that are stored in it cannot be read
+		}
 	}
 	return slices.ContainsFunc(Accepted(oldCRD, newCRD), func(c Change) bool {
 		// A default and the removal of empty values change the object that the rules see.

@@ -85,7 +85,7 @@ func TestEffects(t *testing.T) {
 			versions("v1 " + strings.NewReplacer("{type: object", "{type: object, required: [a]", "type: string", "type: string, default: x").Replace(a)),
 			versions("v1 " + strings.Replace(a, "{type: object", "{type: object, required: [a]", 1)),
 			[]string{"v1 {}"},
-			[]string{"required break"},
+			[]string{"required break", "default break"},
 			[]string{"required break"},
 		},
 		"a narrower value": {versions("v1 " + a), versions("v1 " + strings.Replace(a, "type: string", "type: string, maxLength: 3", 1)), nil, []string{"validation break"}, []string{"validation break"}},

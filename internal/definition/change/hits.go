@@ -75,12 +75,11 @@ func (k Kind) Examine(ctx context.Context, object map[string]any) Examined {
 	if updated == nil {
 		return out
 	}
-	after := runtime.DeepCopyJSON(before)
 	if updated.Pruned {
-		out.Lost = updated.Skeleton.PrunePaths(after)
+		out.Lost = updated.Skeleton.PrunePaths(runtime.DeepCopyJSON(before))
 	}
-	updated.Skeleton.Default(after)
-	updated.Skeleton.Normalize(after)
+	// The stored object need not have the old defaults.
+	after := verdict.Complete(updated, object)
 	wrong := verdict.Refusals(ctx, updated, after)
 	if len(wrong) == 0 {
 		// Most objects are valid, and then the rules of the old definition need not be compiled.

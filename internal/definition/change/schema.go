@@ -21,10 +21,12 @@ func (c *comparison) schemas(index int, old, updated *definition.CustomResourceD
 	}
 	s := &schemaComparison{
 		comparison: c, version: updated.Name, root: fmt.Sprintf("spec.versions[%d].schema.openAPIV3Schema", index),
-		pruned: c.newCRD.Spec.Pruned(updated.Name), wasPruned: c.oldCRD.Spec.Pruned(updated.Name),
+		pruned: c.newCRD.Spec.Pruned(updated.Name),
 	}
-	if s.wasPruned != s.pruned {
-		s.pruning(s.wasPruned, nil)
+	was := c.oldCRD.Spec.Pruned(updated.Name)
+	s.keepsDefaults = was && sameDefaults(orEmpty(before.schema), orEmpty(after.schema))
+	if was != s.pruned {
+		s.pruning(was, nil)
 	}
 	s.structure(skeleton.Build(before.schema).Schema(), skeleton.Build(after.schema).Schema(), place{kept: !s.pruned})
 	s.values(orEmpty(before.schema), orEmpty(after.schema), nil)
@@ -34,10 +36,11 @@ func (c *comparison) schemas(index int, old, updated *definition.CustomResourceD
 // schemaComparison collects the changes between two schemas.
 type schemaComparison struct {
 	*comparison
-	version   string
-	root      string
-	pruned    bool
-	wasPruned bool
+	version string
+	root    string
+	pruned  bool
+	// keepsDefaults says that the old version kept no unknown fields, and that no default of a field changes.
+	keepsDefaults bool
 }
 
 // report adds a change of the node at a path. keyword is the keyword that changed, empty for

@@ -41,7 +41,7 @@ func (s *schemaComparison) structure(old, updated *schema.Schema, at place) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(updated.Properties)) {
 		if old.Properties[name] == nil {
-			s.added(old, at, schema.Child{Edge: schema.Property, Name: name})
+			s.added(old, at, schema.Child{Schema: updated.Properties[name], Edge: schema.Property, Name: name})
 		}
 	}
 	if a, b := old.AdditionalProperties, updated.AdditionalProperties; a != nil && b != nil && a.Schema != nil && b.Schema != nil {
@@ -67,7 +67,7 @@ func (s *schemaComparison) types(old, updated *schema.Schema, path *value.Path) 
 	before, after := typeName(old), typeName(updated)
 	if old.Nullable && !updated.Nullable {
 		s.report(path, "nullable", Change{
-			Rule: typeRule, Severity: finding.Error, Message: "null is no longer a value",
+			Rule: typeRule, Severity: finding.Error, Message: "null is no longer a value", hit: withError,
 			Reason: "the server removes a null here, or replaces it by the default",
 		})
 	}
@@ -131,6 +131,10 @@ func (s *schemaComparison) added(old *schema.Schema, at place, child schema.Chil
 	if schema.IsTrue(old.NoPrune) || schema.IsTrue(old.PreserveUnknownFields) {
 		change.Severity, change.hit = finding.Warning, withError
 		change.Reason = "clients could set any value here before, which is validated now"
+	}
+	if child.Schema.Default != nil {
+		// A rule about the object may count the field.
+		change.hit = withError
 	}
 	s.report(child.Path(at.path), "", change)
 }

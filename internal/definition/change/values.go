@@ -224,19 +224,20 @@ func (s *schemaComparison) required(old, updated *schema.Schema, path *value.Pat
 }
 
 func (s *schemaComparison) defaults(old, updated *schema.Schema, path *value.Path) {
-	change := Change{Rule: defaultRule, Severity: finding.Warning, hit: withoutField}
+	// A rule may read the field.
+	change := Change{Rule: defaultRule, Severity: finding.Warning, hit: withError}
 	switch {
 	case value.Strict.Equal(old.Default, updated.Default):
 	case old.Default == nil:
-		change.Message = "is new: " + text(updated.Default)
+		change.Message, change.hit = "is new: "+text(updated.Default), withoutField
 		change.Reason = "stored objects without the field have the default from now on"
 		s.report(path, "default", change)
 	case updated.Default == nil:
-		change.Message, change.hit = "is gone: "+text(old.Default), noObject
+		change.Message = "is gone: " + text(old.Default)
 		change.Reason = "clients may read objects without the field"
 		s.report(path, "default", change)
 	default:
-		change.Message, change.hit = fmt.Sprintf("changed from %s to %s", text(old.Default), text(updated.Default)), noObject
+		change.Message = fmt.Sprintf("changed from %s to %s", text(old.Default), text(updated.Default))
 		change.Reason = "new objects without the field behave differently; stored objects have the old default"
 		s.report(path, "default", change)
 	}
@@ -270,7 +271,7 @@ func (s *schemaComparison) rules(old, updated *schema.Schema, path *value.Path) 
 			Rule: celRule, Severity: finding.Error, Message: "a rule is new: " + rule, hit: withError,
 			Reason: "the server refuses objects and updates that break the rule",
 		}
-		if s.wasPruned && logic.Follows(rule, old) {
+		if s.keepsDefaults && logic.Follows(rule, old, updated) {
 			change.Severity, change.Reason = finding.Note, "no object that was accepted breaks it: it is about fields or values that are new"
 		}
 		s.report(path, schema.ValidationsKeyword, change)
@@ -282,6 +283,19 @@ func (s *schemaComparison) rules(old, updated *schema.Schema, path *value.Path) 
 			})
 		}
 	}
+}
+
+// sameDefaults reports whether all nodes that two schemas have in common have the same default.
+func sameDefaults(old, updated *schema.Schema) bool {
+	if !value.Strict.Equal(old.Default, updated.Default) {
+		return false
+	}
+	for child := range old.Children() {
+		if other := counterpart(updated, child); other != nil && !sameDefaults(child.Schema, other) {
+			return false
+		}
+	}
+	return true
 }
 
 // logic reports changes inside of allOf, anyOf, oneOf and not, which are not compared further.

@@ -11,18 +11,19 @@ import (
 	"holdfast.dev/holdfast/schema"
 )
 
-// Follows reports whether every value that a schema accepts satisfies a rule, for the usual reasons: the rule is about fields that the
-// schema does not have, or about values that it does not accept.
-func Follows(rule string, s *schema.Schema) bool {
+// Follows reports whether every value that a schema accepts satisfies a rule of a changed schema, for the usual reasons: the rule is about
+// fields that the old schema does not have, or about values that it does not accept. The caller makes sure that no default of a field
+// that both have differs.
+func Follows(rule string, old, updated *schema.Schema) bool {
 	expr := Parse(rule)
-	self := &operand{s, false}
+	self := &operand{old, updated, old.Nullable}
 	return expr != nil && values{"self": self, "oldSelf": self}.truth(expr) == Yes
 }
 
 // operand is what is known about the value of an expression.
 type operand struct {
-	schema *schema.Schema
-	// mayFail says that CEL fails if the value is absent.
+	old, updated *schema.Schema
+	// mayFail says that CEL fails because the value may be absent or null.
 	mayFail bool
 }
 
@@ -44,11 +45,16 @@ func (v values) operand(e ast.Expr) *operand {
 		return v[e.AsIdent()]
 	case ast.SelectKind:
 		holder, name := v.operand(e.AsSelect().Operand()), Unescape(e.AsSelect().FieldName())
-		if holder == nil || holder.schema.Properties[name] == nil {
+		// The schema of metadata need not name what it has.
+		if holder == nil || name == "metadata" {
 			return nil
 		}
-		field := holder.schema.Properties[name]
-		return &operand{field, holder.mayFail || field.Default == nil && !slices.Contains(holder.schema.Required, name)}
+		old, updated := holder.old.Properties[name], holder.updated.Properties[name]
+		if old == nil || updated == nil {
+			return nil
+		}
+		isThere := old.Default != nil || slices.Contains(holder.old.Required, name)
+		return &operand{old, updated, holder.mayFail || old.Nullable || !isThere}
 	}
 	return nil
 }
@@ -96,9 +102,12 @@ func (v values) truth(e ast.Expr) Truth {
 
 // has returns the results of has(self.x).
 func (v values) has(field ast.SelectExpr) Truth {
-	holder := v.operand(field.Operand())
-	if holder == nil || !lacks(holder.schema, Unescape(field.FieldName())) {
+	holder, name := v.operand(field.Operand()), Unescape(field.FieldName())
+	if holder == nil || !lacks(holder.old, name) {
 		return Unknown
+	}
+	if added := holder.updated.Properties[name]; added == nil || added.Default != nil {
+		return Unknown // objects get the default
 	}
 	return holder.failed(No)
 }
@@ -122,7 +131,7 @@ func (v values) equal(a, b ast.Expr) Truth {
 	}
 	text, ok := Text(b)
 	left := v.operand(a)
-	if !ok || left == nil || len(left.schema.Enum) == 0 || slices.Contains(left.schema.Enum, any(text)) {
+	if !ok || left == nil || len(left.old.Enum) == 0 || slices.Contains(left.old.Enum, any(text)) {
 		return Unknown
 	}
 	return left.failed(No)
@@ -146,11 +155,11 @@ func (v values) member(call ast.CallExpr) Truth {
 func (v values) each(call ast.CallExpr) (Truth, *operand) {
 	args := call.Args()
 	list := v.operand(call.Target())
-	if list == nil || list.schema.Items == nil || len(args) != 2 || args[0].Kind() != ast.IdentKind {
+	if list == nil || list.old.Items == nil || list.updated.Items == nil || len(args) != 2 || args[0].Kind() != ast.IdentKind {
 		return Unknown, nil
 	}
 	inner := maps.Clone(v)
-	inner[args[0].AsIdent()] = &operand{list.schema.Items, false}
+	inner[args[0].AsIdent()] = &operand{list.old.Items, list.updated.Items, list.old.Items.Nullable}
 	return inner.truth(args[1]), list
 }
 

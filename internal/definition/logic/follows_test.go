@@ -1,6 +1,7 @@
 package logic_test
 
 import (
+	"strings"
 	"testing"
 
 	"holdfast.dev/holdfast/internal/definition/logic"
@@ -10,7 +11,7 @@ import (
 
 const filters = `
 type: object
-required: [type, filters]
+required: [type, filters, maybe]
 properties:
   type: {type: string, enum: [Header, Mirror]}
   mode: {type: string, enum: [Fast, Slow]}
@@ -20,15 +21,32 @@ properties:
   map: {type: object, additionalProperties: {type: string}}
   mirror: {type: object, properties: {port: {type: integer}}}
   filters: {type: array, items: {type: object, required: [type], properties: {type: {type: string, enum: [Header]}}}}
+  maybe: {type: object, nullable: true, properties: {a: {type: string}}}
+  metadata: {type: object, properties: {name: {type: string}}}
   more: {type: array, items: {type: object, required: [type], properties: {type: {type: string, enum: [Header]}}}}
 `
 
-func TestFollows(t *testing.T) {
-	t.Parallel()
-	s, _, err := schema.Decode(yamltest.Map(t, filters))
+// added are the new fields.
+const added = `
+  cors: {type: object}
+  percent: {type: integer}
+  fraction: {type: integer}
+  limited: {type: integer, default: 5}
+`
+
+func decode(t *testing.T, text string) *schema.Schema {
+	t.Helper()
+	s, _, err := schema.Decode(yamltest.Map(t, text))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+func TestFollows(t *testing.T) {
+	t.Parallel()
+	s := decode(t, filters)
+	updated := decode(t, strings.Replace(filters, "properties:\n", "properties:\n"+added, 1))
 	for rule, want := range map[string]bool{
 		"true":            true,
 		"false":           false,
@@ -51,11 +69,16 @@ func TestFollows(t *testing.T) {
 		"!has(self.mirror) || !has(self.mirror.percent)": false,
 		"self.name != 'CORS'":                            false,
 
+		// The server adds a default, and a value may be null.
+		"!has(self.limited)": false,
+		"!has(self.maybe.b)": false,
+
 		// These have fields that the schema does not name.
-		"!has(self.any.more)":   false,
-		"!has(self.map.more)":   false,
-		"!has(self.metadata)":   false,
-		"!has(self.other.more)": false,
+		"!has(self.any.more)":              false,
+		"!has(self.map.more)":              false,
+		"!has(self.metadata.generateName)": false,
+		"!has(self.metadata)":              false,
+		"!has(self.other.more)":            false,
 
 		"self.filters.all(f, f.type != 'CORS')":                     true,
 		"self.filters.all(f, f.type != 'Header')":                   false,
@@ -70,8 +93,19 @@ func TestFollows(t *testing.T) {
 		"self.filters.map(f, f.type).size() <= 1":                   false,
 		"self.name.matches('a')":                                    false,
 	} {
-		if got := logic.Follows(rule, s); got != want {
+		if got := logic.Follows(rule, s, updated); got != want {
 			t.Errorf("%s: %v, want %v", rule, got, want)
+		}
+	}
+}
+
+func TestUnescape(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"size": "size", "__namespace__": "namespace", "a__dash__b": "a-b", "__underscores__a__underscores__": "__a__", "__dot__": ".", "a__b": "a__b",
+	} {
+		if got := logic.Unescape(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
 }

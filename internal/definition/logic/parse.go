@@ -43,7 +43,10 @@ func Unescape(name string) string {
 	if !strings.Contains(name, "__") {
 		return name
 	}
-	name = strings.NewReplacer("__underscores__", "__", "__dot__", ".", "__dash__", "-", "__slash__", "/").Replace(name)
+	replaced := strings.NewReplacer("__underscores__", "__", "__dot__", ".", "__dash__", "-", "__slash__", "/").Replace(name)
+	if replaced != name {
+		return replaced
+	}
 	if inner, found := strings.CutPrefix(name, "__"); found && strings.HasSuffix(inner, "__") {
 		return strings.TrimSuffix(inner, "__")
 	}
