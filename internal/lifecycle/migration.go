@@ -159,12 +159,19 @@ func comesBefore(a, b *storagemigrationv1.StorageVersionMigration) bool {
 }
 
 // start marks a migration as running, with the revision of its start, unless an earlier leader has done so. It returns the migration
-// also with an error.
+// also with an error, and nil if the migration has ended, which the store may not show yet.
 func (m *migrations) start(
 	ctx context.Context, migration *storagemigrationv1.StorageVersionMigration,
 ) (*storagemigrationv1.StorageVersionMigration, error) {
-	if is(migration, storagemigrationv1.MigrationRunning) && migration.Status.ResourceVersion != "" {
-		return migration, nil
+	current, err := m.client.Get(ctx, migration.Name, metav1.GetOptions{})
+	if err != nil {
+		return migration, err
+	}
+	if current.UID != migration.UID || hasEnded(current) {
+		return nil, nil
+	}
+	if is(current, storagemigrationv1.MigrationRunning) && current.Status.ResourceVersion != "" {
+		return current, nil
 	}
 	revision, err := m.migrator.Begin(ctx, schema.GroupResource(migration.Spec.Resource))
 	if err != nil {
@@ -275,6 +282,9 @@ func (m *migrations) write(
 		}
 		if current.UID != migration.UID {
 			return apierrors.NewNotFound(storagemigrationv1.Resource("storageversionmigrations"), migration.Name)
+		}
+		if written = current; hasEnded(current) {
+			return nil
 		}
 		change(&current.Status)
 		written, err = m.client.UpdateStatus(ctx, current, metav1.UpdateOptions{})

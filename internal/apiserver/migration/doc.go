@@ -5,7 +5,7 @@
 //	start, err := m.Begin(ctx, resource)
 //	err = m.Run(ctx, resource, start, func(read, written int) {})
 //
-// The objects are written in etcd, below admission and validation: nothing judges them, because their content does not change. The
+// The objects are written in etcd, below admission and validation: nothing judges them, because their meaning does not change: the server stores what a GET returns. The
 // transaction of each write compares the revision of the object, and for a custom resource that of its definition. Watches see a write as the
 // event MODIFIED.
 //

@@ -81,7 +81,8 @@ func (m *Migrator) Begin(ctx context.Context, resource schema.GroupResource) (in
 
 // Run implements lifecycle.Migrator. It begins again if the definition changes meanwhile, and for a while if something cannot be read.
 func (m *Migrator) Run(ctx context.Context, resource schema.GroupResource, since int64, count func(read, written int)) error {
-	refused, deadline := 0, time.Now().Add(m.Patience)
+	refused := 0
+	var failing time.Time // since when something cannot be read
 	for {
 		err := m.run(ctx, resource, since, count)
 		var failed *lifecycle.MigrationError
@@ -91,12 +92,15 @@ func (m *Migrator) Run(ctx context.Context, resource schema.GroupResource, since
 			return err
 		case errors.Is(err, errReplaced) || errors.Is(err, definitions.ErrStorageVersion):
 			// This server may see the change a moment later.
-			deadline, delay = time.Now().Add(m.Patience), firstRetry
+			failing, delay = time.Time{}, firstRetry
 		case apierrors.IsInvalid(err):
 			if refused++; refused == refusals {
-				return &lifecycle.MigrationError{Message: err.Error()}
+				return &lifecycle.MigrationError{Message: fmt.Sprintf(
+					"objects of %s are stored in another version again: a server of an earlier release may still run", resource)}
 			}
-		case time.Now().After(deadline):
+		case failing.IsZero():
+			failing = time.Now()
+		case time.Since(failing) > m.Patience:
 			return &lifecycle.MigrationError{Message: err.Error()}
 		}
 		select {

@@ -160,6 +160,9 @@ func (m *migrating) migrate(cmd *cobra.Command, resource runtimeschema.GroupReso
 		if apierrors.IsNotFound(err) {
 			return "", fmt.Errorf("migrate %s: the migration %s was deleted", resource, created.GetName())
 		}
+		if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+			return "", fmt.Errorf("migrate %s: %w; the migration goes on", resource, err)
+		}
 		if err != nil {
 			// A server may restart meanwhile.
 			progress.Store(new(err.Error()))
