@@ -92,8 +92,13 @@ func (r *Review) Create(ctx context.Context, crd *definition.CustomResourceDefin
 	if err := r.checkPolicy(ctx, r.gate.Policy, crd); err != nil {
 		return err
 	}
-	former, err := r.gate.former(ctx, crd)
-	if err != nil || former == nil {
+	former, late, err := r.former(ctx, crd)
+	switch {
+	case late:
+		r.begin(assessment.Changes(crd, crd, nil))
+		r.report.Late = r.timeout()
+		return r.decide(ctx)
+	case err != nil || former == nil:
 		return err
 	}
 	return r.scan(ctx, former, crd, true)

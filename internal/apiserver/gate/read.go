@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/definition"
@@ -46,14 +47,27 @@ func (r *Review) read(ctx context.Context) error {
 		r.report.Late = timeout
 		return nil
 	}
-	return assessment.Unreadable(r.report.CRD, err)
+	if r.strict {
+		return err
+	}
+	return unreadable(r.report.CRD, err)
+}
+
+// unreadable returns the answer to a write if the objects cannot be read. The error may name an object, so that it is in the log only.
+func unreadable(crd *definition.CustomResourceDefinition, err error) error {
+	klog.ErrorS(err, "the stored objects of a definition cannot be read", "definition", crd.Name)
+	return assessment.Unreadable(crd, errors.New("the log of the server has the reason"))
 }
 
 // former returns a definition that keeps everything, if objects of the kind of a new definition are stored. Compared with it, the new
-// definition shows what it does to these objects.
-func (g *Gate) former(ctx context.Context, crd *definition.CustomResourceDefinition) (*definition.CustomResourceDefinition, error) {
+// definition shows what it does to these objects. late says that the objects could not be read in time.
+func (r *Review) former(
+	ctx context.Context, crd *definition.CustomResourceDefinition,
+) (_ *definition.CustomResourceDefinition, late bool, _ error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout())
+	defer cancel()
 	var stored []string
-	_, err := g.Objects.Scan(ctx, assessment.ResourceOf(crd), 0, func(s storage.Stored) error {
+	_, err := r.gate.Objects.Scan(ctx, assessment.ResourceOf(crd), 0, func(s storage.Stored) error {
 		var object struct {
 			APIVersion string `json:"apiVersion"`
 		}
@@ -66,11 +80,13 @@ func (g *Gate) former(ctx context.Context, crd *definition.CustomResourceDefinit
 		}
 		return err
 	})
-	if err != nil {
-		return nil, assessment.Unreadable(crd, err)
+	switch {
+	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return nil, true, nil
+	case err != nil:
+		return nil, false, unreadable(crd, err)
+	case len(stored) == 0:
+		return nil, false, nil
 	}
-	if len(stored) == 0 {
-		return nil, nil
-	}
-	return change.Anything(crd, stored), nil
+	return change.Anything(crd, stored), false, nil
 }

@@ -138,12 +138,12 @@ func (l *leading) reconcile(ctx context.Context, name string) (reconcile.Result,
 }
 
 // writeUnreadable writes that the objects of a definition cannot be read. The error may name an object, so that it is in the log only.
-func (l *leading) writeUnreadable(ctx context.Context, crd *definition.CustomResourceDefinition) error {
+func (c *Controller) writeUnreadable(ctx context.Context, crd *definition.CustomResourceDefinition) error {
 	unreadable := apiextensionsv1.CustomResourceDefinitionCondition{
 		Type: definition.StoredObjectsValid, Status: apiextensionsv1.ConditionUnknown, Reason: "Unreadable",
 		Message: "the server cannot read the stored objects; the log of the leader has the reason",
 	}
-	return l.write(ctx, crd, func(stored *definition.CustomResourceDefinition) {
+	return c.write(ctx, crd, func(stored *definition.CustomResourceDefinition) {
 		definition.SetCondition(stored, unreadable, metav1.Now())
 	})
 }
@@ -163,12 +163,15 @@ func (c *Controller) add(ctx context.Context, crd *definition.CustomResourceDefi
 	case err == nil && found.objects == 0:
 		return nil
 	}
-	if err == nil || errors.Is(err, errMore) {
+	switch {
+	case err == nil || errors.Is(err, errMore):
 		err = c.write(ctx, crd, func(stored *definition.CustomResourceDefinition) {
 			if conditionOf(stored) == nil {
 				set(stored)
 			}
 		})
+	case !errors.Is(err, errChanged) && ctx.Err() == nil:
+		err = errors.Join(err, c.writeUnreadable(ctx, crd))
 	}
 	if errors.Is(err, errChanged) {
 		return reconcile.ErrNotYet // this server may not know the change yet, and no write of an object has to follow

@@ -170,9 +170,9 @@ func (r *Report) effect(i int) change.Effect {
 func (r *Report) text(i int, names func() bool) (path, message string) {
 	switch i {
 	case len(r.changes):
-		path, message = "spec.versions", "stored objects lose "+r.found[i].path
+		path, message = "spec.versions", "stored objects lose fields"
 	case len(r.changes) + 1:
-		path, message = "spec.versions", "the server refuses stored objects when they are written again, for "+r.found[i].path
+		path, message = "spec.versions", "the server refuses stored objects when they are written again"
 	default:
 		c := r.changes[i]
 		path, message = c.Path, c.Message
@@ -184,6 +184,9 @@ func (r *Report) text(i int, names func() bool) (path, message string) {
 		message += fmt.Sprintf(" (%s", finding.Quantity(count, "stored object"))
 		if names() {
 			message += ": " + strings.Join(r.found[i].names, ", ")
+			if path := r.found[i].path; path != "" {
+				message += ", for example at " + path // it may have a key of a map
+			}
 		}
 		message += ")"
 	}

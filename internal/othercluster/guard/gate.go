@@ -207,6 +207,9 @@ func (g gate) read(ctx context.Context, w definitionWrite, report *assessment.Re
 	if !report.Reads || !w.isServed {
 		return nil
 	}
+	if !slices.ContainsFunc(w.old.Spec.Versions, func(v definition.CustomResourceDefinitionVersion) bool { return v.Served }) {
+		return assessment.Unreadable(w.crd, errors.New("no version is served, so the objects cannot be listed: serve a version first"))
+	}
 	bounded, cancel := context.WithTimeout(ctx, g.timeout)
 	defer cancel()
 	for _, v := range viewsOf(w.old) {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/othercluster/guard"
@@ -83,12 +84,16 @@ func (f *fixture) replace(user string, next ferries, options metav1.UpdateOption
 		by = f
 		by.warnings.texts = nil
 	}
-	stored, err := f.of(definitions).Get(f.Context(), next.name(), metav1.GetOptions{})
-	if err != nil {
-		f.Fatal(err)
-	}
-	obj.SetResourceVersion(stored.GetResourceVersion())
-	_, err = by.of(definitions).Update(f.Context(), obj, options)
+	// The server writes conditions of the definition at the same time.
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		stored, err := f.of(definitions).Get(f.Context(), next.name(), metav1.GetOptions{})
+		if err != nil {
+			f.Fatal(err)
+		}
+		obj.SetResourceVersion(stored.GetResourceVersion())
+		_, err = by.of(definitions).Update(f.Context(), obj, options)
+		return err
+	})
 	return by.warnings, err
 }
 
