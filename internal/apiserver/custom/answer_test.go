@@ -62,6 +62,7 @@ func TestWatchKeepsEarlierContent(t *testing.T) {
 	const group = "leaving.example.com"
 	define(t, group, "{type: object, properties: {size: {type: integer}}}")
 	path := "/apis/" + group + "/v1/namespaces/default/things"
+	startCache(t, path)
 	created := shared.must(t, http.StatusCreated, "POST", path, sized(group, "name: a, labels: {in: here}", 1))
 	shared.must(t, http.StatusOK, merge, path+"/a", "{metadata: {labels: {in: null}}, spec: {size: 2}}")
 	shared.must(t, http.StatusOK, "GET", path+"/a", "")

@@ -17,6 +17,7 @@ func TestEvents(t *testing.T) {
 	const group = "events.example.com"
 	define(t, group, "{type: object, properties: {note: {type: string}}}")
 	path := "/apis/" + group + "/v1/namespaces/default/things"
+	startCache(t, path)
 	created := shared.must(t, http.StatusCreated, "POST", path, noted(group, 1, `<&> "one" äöü`))
 	shared.must(t, http.StatusOK, merge, path+"/n1", "{spec: {note: two}}")
 	changed := read(t, path+"/n1", "", "identity").body
@@ -61,6 +62,12 @@ func TestEvents(t *testing.T) {
 	if got := watch("resourceVersion=1", "", 1)[0]; !strings.HasPrefix(got, `{"type":"ERROR","object":{"kind":"Status"`) {
 		t.Errorf("from an old version: %q", got)
 	}
+}
+
+// startCache waits until the server caches the objects of a kind. A watch can then begin at each write that follows.
+func startCache(t *testing.T, path string) {
+	t.Helper()
+	readEvents(t, path+"?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true", "", 1)
 }
 
 // readEvents reads the first events of a watch, each with the end of its line, and ends the watch.

@@ -50,7 +50,12 @@ func TestMigration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, err := c.boats().Watch(t.Context(), metav1.ListOptions{ResourceVersion: before.GetResourceVersion(), FieldSelector: "metadata.name=b7"})
+	// The cache of a new kind may begin after the first of its objects were written, so the watch begins where a list ends.
+	listed, err := c.boats().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := c.boats().Watch(t.Context(), metav1.ListOptions{ResourceVersion: listed.GetResourceVersion(), FieldSelector: "metadata.name=b7"})
 	if err != nil {
 		t.Fatal(err)
 	}
