@@ -89,7 +89,7 @@ func RulesOf(found []refusal.Violation) string {
 	return strings.Join(rules, ", ")
 }
 
-// RecordRefusal records an Event about a definition whose change was refused.
+// RecordRefusal records an Event about a definition, after the guard has refused to change it.
 func (e *Events) RecordRefusal(about *corev1.ObjectReference, message string) {
 	e.Recorder.Event(about, corev1.EventTypeWarning, reasonRefused, message)
 }

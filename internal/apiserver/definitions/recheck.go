@@ -1,12 +1,11 @@
 package definitions
 
 import (
-	"slices"
-
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/internal/definition"
+	"holdfast.dev/holdfast/internal/definition/assessment"
 	"holdfast.dev/holdfast/internal/definition/change"
 )
 
@@ -24,9 +23,7 @@ func recheck(crd, old *definition.CustomResourceDefinition) {
 		return
 	}
 	// A migration has stored objects in another version.
-	migrated := slices.ContainsFunc(old.Status.StoredVersions, func(version string) bool {
-		return !slices.Contains(crd.Status.StoredVersions, version)
-	})
+	migrated := len(assessment.Unstored(old, crd)) > 0
 	if !migrated && definition.SameForObjects(old, crd) {
 		return
 	}

@@ -37,7 +37,7 @@ func (r *Review) read(ctx context.Context) error {
 		return nil
 	})
 	if err == nil {
-		err = bounded.Err() // the report does not have an object whose rules were interrupted
+		err = bounded.Err() // the time ended while the last object was judged, and the report leaves that object out
 	}
 	switch {
 	case err == nil:

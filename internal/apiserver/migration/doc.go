@@ -10,7 +10,7 @@
 // event MODIFIED.
 //
 // An object that is stored in this form already is not written. Kubernetes does the same: its migration sends an empty patch for each object, and
-// the storage of its API server does not write an object whose text is the same and whose key is the current one.
+// its API server does not write an object if its text stays the same and it is encrypted with the current key.
 //
 // A Migrator is safe for concurrent use.
 package migration

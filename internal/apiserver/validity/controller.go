@@ -25,7 +25,8 @@ const (
 	// firstObjects is how many objects the server reads that stores the first one. It is a page of a scan. The leader reads more.
 	firstObjects = 40
 
-	// A definition whose objects cannot be read is tried again after firstRetry, then after twice as long each time, up to the interval.
+	// If the server cannot read the objects of a definition, it tries again after firstRetry, then after twice as long each time, up to the
+	// interval.
 	firstRetry = time.Second
 )
 

@@ -51,7 +51,7 @@ type checking struct {
 	reporting
 	cluster
 	objects string
-	// unread is the number of definitions whose objects could not be read.
+	// unread counts the definitions of which the command could not read the objects.
 	unread int
 }
 

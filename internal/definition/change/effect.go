@@ -63,7 +63,10 @@ func (c Change) IsWeakerRule() bool {
 }
 
 // NeedsObjects reports whether stored objects decide about the effect of a change, or are counted for it.
-func (c Change) NeedsObjects() bool { return c.hit != noObject && c.Effect(1) != Neutral }
+func (c Change) NeedsObjects() bool {
+	// A default and the removal of empty values change the object that the other rules see.
+	return c.hit != noObject && c.Effect(1) != Neutral || c.Rule == defaultRule || c.Rule == normalizeRule
+}
 
 // MayRefuse reports whether a changed definition may refuse stored objects that it accepted before, if clients write them again as new
 // objects. It reads no object.
@@ -77,8 +80,5 @@ func MayRefuse(oldCRD, newCRD *definition.CustomResourceDefinition) bool {
 			return true // objects that are stored in it cannot be read
 		}
 	}
-	return slices.ContainsFunc(Accepted(oldCRD, newCRD), func(c Change) bool {
-		// A default and the removal of empty values change the object that the rules see.
-		return c.NeedsObjects() || c.Rule == defaultRule || c.Rule == normalizeRule
-	})
+	return slices.ContainsFunc(Accepted(oldCRD, newCRD), Change.NeedsObjects)
 }

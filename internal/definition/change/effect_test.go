@@ -2,6 +2,7 @@ package change_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,6 +35,11 @@ func versions(named ...string) string {
 }
 
 var words = map[change.Effect]string{change.Break: "break", change.Loss: "loss"}
+
+// withRule is the schema of an object with a CEL rule.
+func withRule(properties, rule string) string {
+	return "{type: object, properties: {" + properties + "}, x-kubernetes-validations: [{rule: " + strconv.Quote(rule) + "}]}"
+}
 
 // An effect depends on the change and on the stored objects.
 func TestEffects(t *testing.T) {
@@ -88,6 +94,19 @@ func TestEffects(t *testing.T) {
 			[]string{"required break", "default break"},
 			[]string{"required break"},
 		},
+		"a rule is about a field that is new, with a default": {
+			versions("v1 " + a), versions("v1 " + withRule("a: {type: string}, c: {type: string, default: x}", "!has(self.c) || has(self.a)")),
+			[]string{"v1 {}"},
+			[]string{"cel-rule break"},
+			[]string{"cel-rule break"},
+		},
+		"null is no longer a value": {
+			versions("v1 {type: object, required: [a], properties: {a: {type: string, nullable: true}}}"),
+			versions("v1 {type: object, required: [a], properties: {a: {type: string}}}"),
+			[]string{"v1 {a: null}"},
+			[]string{"type break"},
+			[]string{"type break"},
+		},
 		"a narrower value": {versions("v1 " + a), versions("v1 " + strings.Replace(a, "type: string", "type: string, maxLength: 3", 1)), nil, []string{"validation break"}, []string{"validation break"}},
 		"a wider value":    {old: versions("v1 " + strings.Replace(a, "type: string", "type: string, maxLength: 3", 1)), updated: versions("v1 " + a)},
 		"another type":     {versions("v1 " + a), versions("v1 " + strings.Replace(a, "type: string", "type: integer", 1)), nil, []string{"type break"}, []string{"type break"}},
@@ -132,23 +151,28 @@ func TestMayRefuse(t *testing.T) {
 		old, updated []string
 		want         bool
 	}{
-		"nothing":                  {[]string{"v1 " + a}, []string{"v1 " + a}, false},
-		"an optional field":        {[]string{"v1 " + a}, []string{spec("properties: {a: {type: string}, b: {type: string, maxLength: 3}}")}, false},
-		"a description":            {[]string{"v1 " + a}, []string{spec("properties: {a: {type: string, description: x}}")}, false},
-		"a wider limit":            {[]string{spec("properties: {a: {type: string, maxLength: 3}}")}, []string{spec("properties: {a: {type: string, maxLength: 4}}")}, false},
-		"a narrower limit":         {[]string{spec("properties: {a: {type: string, maxLength: 3}}")}, []string{spec("properties: {a: {type: string, maxLength: 2}}")}, true},
-		"a required field":         {[]string{"v1 " + a}, []string{spec("required: [a], properties: {a: {type: string}}")}, true},
-		"a required new field":     {[]string{"v1 " + a}, []string{spec("required: [b], properties: {a: {type: string}, b: {type: string}}")}, true},
-		"another type":             {[]string{"v1 " + a}, []string{spec("properties: {a: {type: integer}}")}, true},
-		"a rule":                   {[]string{"v1 " + a}, []string{spec("x-kubernetes-validations: [{rule: self.a != 'x'}], properties: {a: {type: string}}")}, true},
-		"a field is gone":          {[]string{"v1 " + a}, []string{spec("properties: {}")}, true},
-		"the default of a field":   {[]string{spec("required: [a], properties: {a: {type: string, default: x}}")}, []string{spec("required: [a], properties: {a: {type: string}}")}, true},
-		"a default":                {[]string{"v1 " + a}, []string{spec("properties: {a: {type: string, default: x}}")}, true},
-		"a set":                    {[]string{spec("properties: {a: {type: array, items: {type: string}}}")}, []string{spec("properties: {a: {type: array, x-kubernetes-list-type: set, items: {type: string}}}")}, true},
-		"a version":                {[]string{"v1 " + a}, []string{"v1 " + a, "v2 " + a}, false},
-		"another storage version":  {[]string{"v1 " + a, "v2 " + a}, []string{"v2 " + a, "v1 " + a}, true},
-		"a marker":                 {[]string{"v1 " + a}, []string{spec("properties: {a: {type: string, x-kubernetes-immutable: true}}")}, false},
-		"unknown fields are named": {[]string{spec("x-kubernetes-preserve-unknown-fields: true")}, []string{spec("x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: string}}")}, true},
+		"nothing":                 {[]string{"v1 " + a}, []string{"v1 " + a}, false},
+		"an optional field":       {[]string{"v1 " + a}, []string{spec("properties: {a: {type: string}, b: {type: string, maxLength: 3}}")}, false},
+		"a description":           {[]string{"v1 " + a}, []string{spec("properties: {a: {type: string, description: x}}")}, false},
+		"a wider limit":           {[]string{spec("properties: {a: {type: string, maxLength: 3}}")}, []string{spec("properties: {a: {type: string, maxLength: 4}}")}, false},
+		"a narrower limit":        {[]string{spec("properties: {a: {type: string, maxLength: 3}}")}, []string{spec("properties: {a: {type: string, maxLength: 2}}")}, true},
+		"a required field":        {[]string{"v1 " + a}, []string{spec("required: [a], properties: {a: {type: string}}")}, true},
+		"a required new field":    {[]string{"v1 " + a}, []string{spec("required: [b], properties: {a: {type: string}, b: {type: string}}")}, true},
+		"another type":            {[]string{"v1 " + a}, []string{spec("properties: {a: {type: integer}}")}, true},
+		"a rule":                  {[]string{"v1 " + a}, []string{spec("x-kubernetes-validations: [{rule: self.a != 'x'}], properties: {a: {type: string}}")}, true},
+		"a field is gone":         {[]string{"v1 " + a}, []string{spec("properties: {}")}, true},
+		"the default of a field":  {[]string{spec("required: [a], properties: {a: {type: string, default: x}}")}, []string{spec("required: [a], properties: {a: {type: string}}")}, true},
+		"a default":               {[]string{"v1 " + a}, []string{spec("properties: {a: {type: string, default: x}}")}, true},
+		"a set":                   {[]string{spec("properties: {a: {type: array, items: {type: string}}}")}, []string{spec("properties: {a: {type: array, x-kubernetes-list-type: set, items: {type: string}}}")}, true},
+		"a version":               {[]string{"v1 " + a}, []string{"v1 " + a, "v2 " + a}, false},
+		"another storage version": {[]string{"v1 " + a, "v2 " + a}, []string{"v2 " + a, "v1 " + a}, true},
+		"a version is gone":       {[]string{"v1 " + a, "v2 " + a}, []string{"v1 " + a}, true},
+		"null is no longer a value": {
+			[]string{spec("required: [a], properties: {a: {type: string, nullable: true}}")}, []string{spec("required: [a], properties: {a: {type: string}}")}, true,
+		},
+		"a new field with a default": {[]string{"v1 " + a}, []string{spec("properties: {a: {type: string}, b: {type: string, default: x}}")}, true},
+		"a marker":                   {[]string{"v1 " + a}, []string{spec("properties: {a: {type: string, x-kubernetes-immutable: true}}")}, false},
+		"unknown fields are named":   {[]string{spec("x-kubernetes-preserve-unknown-fields: true")}, []string{spec("x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: string}}")}, true},
 	} {
 		if got := change.MayRefuse(read(t, versions(test.old...)), read(t, versions(test.updated...))); got != test.want {
 			t.Errorf("%s: %v", name, got)
@@ -157,5 +181,31 @@ func TestMayRefuse(t *testing.T) {
 	webhook := versions("v1 "+a) + "  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: https://example.com}}}\n"
 	if !change.MayRefuse(read(t, versions("v1 "+a)), read(t, webhook)) {
 		t.Error("a webhook decides by which version an object is judged")
+	}
+}
+
+// A default can make an object break a rule about another field. The objects are then read, and the object is refused.
+func TestDefaultsAndOtherRules(t *testing.T) {
+	const rule = "self.a != 'w' || has(self.b)"
+	for name, test := range map[string]struct{ old, updated string }{
+		"a default goes that a rule reads": {
+			withRule("a: {type: string, default: x}, b: {type: string}", rule), withRule("a: {type: string}, b: {type: string}", rule),
+		},
+		"a default is new": {
+			withRule("a: {type: string}, b: {type: string}", "!has(self.a)"), withRule("a: {type: string, default: x}, b: {type: string}", "!has(self.a)"),
+		},
+		"a field is new, with a default that a limit counts": {
+			"{type: object, maxProperties: 0, properties: {a: {type: string}}}",
+			"{type: object, maxProperties: 0, properties: {a: {type: string}, b: {type: string, default: x}}}",
+		},
+	} {
+		oldCRD, newCRD := read(t, versions("v1 "+test.old)), read(t, versions("v1 "+test.updated))
+		if !slices.ContainsFunc(change.Accepted(oldCRD, newCRD), change.Change.NeedsObjects) {
+			t.Errorf("%s: no object is read", name)
+		}
+		object := yamltest.Map(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, spec: {}}")
+		if got := compiled(t, oldCRD, newCRD).Examine(t.Context(), object).Refused; !slices.Equal(got, []string{"spec"}) {
+			t.Errorf("%s: refused at %q", name, got)
+		}
 	}
 }

@@ -21,10 +21,16 @@ func (c *comparison) schemas(index int, old, updated *definition.CustomResourceD
 	}
 	s := &schemaComparison{
 		comparison: c, version: updated.Name, root: fmt.Sprintf("spec.versions[%d].schema.openAPIV3Schema", index),
-		pruned: c.newCRD.Spec.Pruned(updated.Name),
+		pruned: c.newCRD.Spec.Pruned(updated.Name), defaulted: map[string]bool{},
 	}
 	was := c.oldCRD.Spec.Pruned(updated.Name)
 	s.keepsDefaults = was && sameDefaults(orEmpty(before.schema), orEmpty(after.schema))
+	schema.Walk(after.schema, func(v *schema.Visit) bool {
+		if v.Schema.Default != nil {
+			s.defaulted[v.Path.String()] = true
+		}
+		return true
+	})
 	if was != s.pruned {
 		s.pruning(was, nil)
 	}
@@ -41,6 +47,8 @@ type schemaComparison struct {
 	pruned  bool
 	// keepsDefaults says that the old version kept no unknown fields, and that no default of a field changes.
 	keepsDefaults bool
+	// defaulted has the paths of the new schema that have a default.
+	defaulted map[string]bool
 }
 
 // report adds a change of the node at a path. keyword is the keyword that changed, empty for

@@ -41,7 +41,7 @@ func (s *schemaComparison) structure(old, updated *schema.Schema, at place) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(updated.Properties)) {
 		if old.Properties[name] == nil {
-			s.added(old, at, schema.Child{Schema: updated.Properties[name], Edge: schema.Property, Name: name})
+			s.added(old, at, schema.Child{Edge: schema.Property, Name: name})
 		}
 	}
 	if a, b := old.AdditionalProperties, updated.AdditionalProperties; a != nil && b != nil && a.Schema != nil && b.Schema != nil {
@@ -132,8 +132,8 @@ func (s *schemaComparison) added(old *schema.Schema, at place, child schema.Chil
 		change.Severity, change.hit = finding.Warning, withError
 		change.Reason = "clients could set any value here before, which is validated now"
 	}
-	if child.Schema.Default != nil {
-		// A rule about the object may count the field.
+	if s.defaulted[child.Path(at.path).String()] {
+		// A rule about the object may read the field.
 		change.hit = withError
 	}
 	s.report(child.Path(at.path), "", change)

@@ -130,7 +130,8 @@ func (a *audit) run(ctx context.Context) error {
 	return a.gates(ctx)
 }
 
-// gates finds the definitions whose objects the guard may not list: it refuses every change that objects could decide about.
+// gates finds definitions with a refusing policy, if the guard may not list their objects. The guard then refuses each change for which
+// it would have to read them.
 func (a *audit) gates(ctx context.Context) error {
 	for _, in := range a.gated {
 		_, err := a.server.Dynamic.Resource(in).List(ctx, metav1.ListOptions{Limit: 1})

@@ -38,8 +38,8 @@ const (
 	scanPage = 40
 )
 
-// gate returns the webhook for changes of definitions. The API server calls it for a definition whose stored policy refuses changes, if a
-// write changes what matters to objects, or the policy, and if a write sets an unknown policy.
+// gate returns the webhook for changes of definitions. The API server calls it in two cases: a write sets an unknown policy, or the stored
+// definition has a policy that refuses changes, and the write changes this policy or what matters to objects.
 func (w wanted) gate() admissionregistrationv1.ValidatingWebhook {
 	out := w.webhook(GateWebhook, GatePath)
 	out.FailurePolicy, out.TimeoutSeconds = new(admissionregistrationv1.Fail), new(int32(gateSeconds))
@@ -219,7 +219,7 @@ func (g gate) read(ctx context.Context, w definitionWrite, report *assessment.Re
 			report.Add(bounded, nameOf(object), object.Object)
 		})
 		if err == nil {
-			err = bounded.Err() // the report does not have an object whose rules were interrupted
+			err = bounded.Err() // the time ended while the last object was judged, and the report leaves that object out
 		}
 		switch {
 		case err == nil:
@@ -235,7 +235,7 @@ func (g gate) read(ctx context.Context, w definitionWrite, report *assessment.Re
 	return nil
 }
 
-// view is a version in which objects are listed, and the one by whose schema they are judged.
+// view says in which version the guard lists objects, and which version of the definition judges them.
 type view struct{ listed, judged string }
 
 // viewsOf returns a view for each version in which objects may be stored. A version that is not served is listed in another one: without a
