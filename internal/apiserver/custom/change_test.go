@@ -87,7 +87,7 @@ func load(group, path string, num int) error {
 		{merge, path, fmt.Sprintf(`{spec: {num: %d}}`, num), "200"},
 		{merge, path, `{spec: {num: 9}}`, "422"},
 		{merge, path, `{spec: {num: text}}`, "400"},
-		{"PATCH application/json-patch+json", path, fmt.Sprintf(`[{op: replace, path: /spec/num, value: %d}]`, num), "200"},
+		{jsonPatch, path, fmt.Sprintf(`[{op: replace, path: /spec/num, value: %d}]`, num), "200"},
 		{"GET", objectsPath(group), "", "200"},
 	} {
 		got, err := shared.do(request.method, request.path, request.body)

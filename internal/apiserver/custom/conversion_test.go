@@ -198,7 +198,7 @@ func TestConversionIsPruned(t *testing.T) {
 		t.Errorf("answered %s", got)
 	}
 	// With a schema that has the field, a GET would return a stored value of it.
-	shared.must(t, 200, "PATCH application/json-patch+json", definitions+"/things."+group,
+	shared.must(t, 200, jsonPatch, definitions+"/things."+group,
 		`[{op: add, path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/junk, value: {type: string}}]`)
 	if got := fmt.Sprint(shared.must(t, 200, "GET", objectPath(group), "").Object["spec"]); got != "map[name:x]" {
 		t.Errorf("stored %s", got)

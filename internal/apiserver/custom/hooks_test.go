@@ -31,12 +31,21 @@ type admissionHook struct {
 	patch string
 	seen  string
 	calls int
+	// meanwhile runs during the next review, nil for nothing.
+	meanwhile func()
 }
 
 func (h *admissionHook) set(patch string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.patch, h.seen, h.calls = patch, "", 0
+}
+
+// during sets what runs during the next review.
+func (h *admissionHook) during(do func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.meanwhile = do
 }
 
 func (h *admissionHook) last() string {
@@ -65,7 +74,12 @@ func (h *admissionHook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		kind := admissionv1.PatchTypeJSONPatch
 		review.Response.PatchType, review.Response.Patch = &kind, []byte(h.patch)
 	}
+	meanwhile := h.meanwhile
+	h.meanwhile = nil
 	h.mu.Unlock()
+	if meanwhile != nil {
+		meanwhile()
+	}
 	w.Header().Set("Content-Type", "application/json")
 	// An error means that the server has closed the connection.
 	_ = json.NewEncoder(w).Encode(review)

@@ -186,6 +186,6 @@ func TestAnotherUID(t *testing.T) {
 	shared.must(t, http.StatusCreated, "POST", objectsPath(group), strings.Replace(object, ", uid: u", "", 1))
 	shared.must(t, http.StatusConflict, "PUT", objectPath(group), object)
 	shared.must(t, http.StatusConflict, merge, objectPath(group), `{metadata: {uid: u}}`)
-	shared.must(t, http.StatusConflict, "PATCH application/json-patch+json", objectPath(group), `[{op: replace, path: /metadata/uid, value: u}]`)
+	shared.must(t, http.StatusConflict, jsonPatch, objectPath(group), `[{op: replace, path: /metadata/uid, value: u}]`)
 	shared.must(t, http.StatusUnprocessableEntity, apply, objectPath(group)+"?fieldManager=m", object)
 }

@@ -123,6 +123,7 @@ const (
 	definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 	merge       = "PATCH application/merge-patch+json"
 	apply       = "PATCH application/apply-patch+yaml"
+	jsonPatch   = "PATCH application/json-patch+json"
 )
 
 // define creates a definition of Things in a group. Its version v1 has both

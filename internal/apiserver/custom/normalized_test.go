@@ -20,7 +20,7 @@ func TestNormalizedFieldsHaveNoOwner(t *testing.T) {
 		{"apply of a list", apply, object(group, "v1", `{a: x, list: [s], items: [{k: one}]}`)},
 		{"apply of an empty list", apply, object(group, "v1", spec)},
 		{"merge patch", merge, `{spec: ` + spec + `}`},
-		{"JSON patch", "PATCH application/json-patch+json", `[{op: add, path: /spec/list, value: []}]`},
+		{"JSON patch", jsonPatch, `[{op: add, path: /spec/list, value: []}]`},
 		{"PUT", "PUT", ""},
 	} {
 		body := test.body

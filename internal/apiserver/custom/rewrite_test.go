@@ -51,7 +51,7 @@ func TestWriteAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want := ""
-			for _, method := range []string{"PATCH application/json-patch+json", merge, "PUT"} {
+			for _, method := range []string{jsonPatch, merge, "PUT"} {
 				short := strings.ToLower(strings.Trim(strings.Join(strings.Fields(method+" "+name), "-"), "'"))
 				short = strings.NewReplacer("application/", "", "+", "-", "'", "").Replace(short)
 				stored := writtenByTwo(t, group, short)

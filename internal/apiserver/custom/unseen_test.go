@@ -65,7 +65,7 @@ func TestWritesKeepFieldsOfOtherVersions(t *testing.T) {
 	}{
 		"label":           {merge, "", `{metadata: {labels: {l: x}}}`, ""},
 		"finalizer":       {merge, "", `{metadata: {finalizers: [example.com/f]}}`, ""},
-		"JSON patch":      {"PATCH application/json-patch+json", "", `[{op: add, path: /metadata/labels, value: {l: x}}]`, ""},
+		"JSON patch":      {jsonPatch, "", `[{op: add, path: /metadata/labels, value: {l: x}}]`, ""},
 		"apply":           {apply, "?fieldManager=m", object(group, "v1", `{}`), ""},
 		"PUT":             {"PUT", "", "", ""},
 		"status":          {merge, "/status", `{status: {phase: up}}`, ""},

@@ -250,7 +250,7 @@ func (s step) run(t *testing.T, group string) answer {
 	case "merge":
 		got, err = shared.do(merge, objectPath(group)+query, s.body)
 	case "json":
-		got, err = shared.do("PATCH application/json-patch+json", objectPath(group)+query, s.body)
+		got, err = shared.do(jsonPatch, objectPath(group)+query, s.body)
 	case "apply":
 		if query == "" {
 			query = "?"

@@ -60,3 +60,26 @@ func TestStrictReview(t *testing.T) {
 		})
 	}
 }
+
+// slowObjects has objects that cannot be read in time.
+type slowObjects struct{}
+
+// Scan implements gate.Objects.
+func (slowObjects) Scan(ctx context.Context, _ schema.GroupResource, _ int64, _ func(storage.Stored) error) (int64, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+// TestCreateTimeout creates a definition while the objects of an earlier one cannot be read in time. A policy that refuses then answers
+// with a timeout.
+func TestCreateTimeout(t *testing.T) {
+	t.Parallel()
+	for policy, refused := range map[definition.GatePolicy]bool{definition.Warn: false, definition.RefuseBreaking: true, definition.RefuseLoss: true} {
+		g := gate.New(gate.Config{Policy: policy, Timeout: time.Millisecond, Objects: slowObjects{}})
+		crd := yamltest.Decode[definition.CustomResourceDefinition](t, define("", "a: {type: string}", ""))
+		err := g.Review(false).Create(t.Context(), crd)
+		if apierrors.IsTimeout(err) != refused || !refused && err != nil {
+			t.Errorf("policy %s: %v", policy, err)
+		}
+	}
+}

@@ -443,19 +443,39 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// If an object cannot be read, the condition says so, without its name. When the object is gone, the server computes the condition.
-func TestUnreadable(t *testing.T) {
-	t.Parallel()
+const unreadable = "Unknown Unreadable: the server cannot read the stored objects; the log of the leader has the reason"
+
+// startOn starts a server on an etcd, with a client of the etcd.
+func startOn(t *testing.T, start func(testing.TB, apiserver.Config) *servertest.Server) (*fixture, *clientv3.Client) {
+	t.Helper()
 	address := servertest.StartEtcd(t, transport.TLSInfo{})
-	f := start(t, apiserver.Config{Etcd: etcd.Cluster{Servers: []string{address}}, RecheckInterval: 200 * time.Millisecond})
-	f.define("boats", wide)
-	f.create("boats", "a", "{}")
-	f.await("boats", valid)
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{address}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = client.Close() }()
+	t.Cleanup(func() { _ = client.Close() })
+	return on(t, start(t, apiserver.Config{Etcd: etcd.Cluster{Servers: []string{address}}, RecheckInterval: 200 * time.Millisecond})), client
+}
+
+// If an object cannot be read when the first one is written, the condition says so, on a server that is not the leader too.
+func TestFirstUnreadable(t *testing.T) {
+	t.Parallel()
+	f, client := startOn(t, func(t testing.TB, config apiserver.Config) *servertest.Server { return servertest.StartLedBy(t, "another", config) })
+	f.define("boats", wide)
+	if _, err := client.Put(t.Context(), "/registry/valid.example.com/boats/default/confidential", `{"kind":`); err != nil {
+		t.Fatal(err)
+	}
+	f.create("boats", "a", "{}")
+	f.await("boats", unreadable)
+}
+
+// If an object cannot be read, the condition says so, without its name. When the object is gone, the server computes the condition.
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	f, client := startOn(t, servertest.Start)
+	f.define("boats", wide)
+	f.create("boats", "a", "{}")
+	f.await("boats", valid)
 	found, err := client.Get(t.Context(), "/registry/valid.example.com/boats/", clientv3.WithPrefix())
 	if err != nil || len(found.Kvs) != 1 {
 		t.Fatalf("%v, %v", found, err)
@@ -467,7 +487,7 @@ func TestUnreadable(t *testing.T) {
 	if _, err := client.Put(t.Context(), broken, `{"kind":`); err != nil {
 		t.Fatal(err)
 	}
-	f.await("boats", "Unknown Unreadable: the server cannot read the stored objects; the log of the leader has the reason")
+	f.await("boats", unreadable)
 	f.awaitMetric("boats", "")
 	if _, err := client.Delete(t.Context(), broken); err != nil {
 		t.Fatal(err)
