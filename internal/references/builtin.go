@@ -1,0 +1,122 @@
+package references
+
+import (
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// podRules returns the rules of the spec of a pod.
+func podRules() []string {
+	rules := []string{
+		"Secret imagePullSecrets[*].name",
+		"ConfigMap volumes[*].configMap.name",
+		"ConfigMap volumes[*].projected.sources[*].configMap.name",
+		"Secret volumes[*].secret.secretName",
+		"Secret volumes[*].projected.sources[*].secret.name",
+		"Secret volumes[*].azureFile.secretName",
+		"Secret volumes[*].cephfs.secretRef.name",
+		"Secret volumes[*].cinder.secretRef.name",
+		"Secret volumes[*].csi.nodePublishSecretRef.name",
+		"Secret volumes[*].flexVolume.secretRef.name",
+		"Secret volumes[*].iscsi.secretRef.name",
+		"Secret volumes[*].rbd.secretRef.name",
+		"Secret volumes[*].scaleIO.secretRef.name",
+		"Secret volumes[*].storageos.secretRef.name",
+	}
+	for _, containers := range []string{"containers", "initContainers", "ephemeralContainers"} {
+		rules = append(rules,
+			"ConfigMap "+containers+"[*].env[*].valueFrom.configMapKeyRef.name",
+			"Secret "+containers+"[*].env[*].valueFrom.secretKeyRef.name",
+			"ConfigMap "+containers+"[*].envFrom[*].configMapRef.name",
+			"Secret "+containers+"[*].envFrom[*].secretRef.name",
+		)
+	}
+	return rules
+}
+
+// volumeRules returns the rules of the spec of a PersistentVolume at a place.
+func volumeRules(at string) string {
+	return strings.ReplaceAll(`
+Secret AT.azureFile.secretName AT.azureFile.secretNamespace
+Secret AT.cephfs.secretRef
+Secret AT.cinder.secretRef
+Secret AT.csi.controllerExpandSecretRef
+Secret AT.csi.controllerPublishSecretRef
+Secret AT.csi.nodeExpandSecretRef
+Secret AT.csi.nodePublishSecretRef
+Secret AT.csi.nodeStageSecretRef
+Secret AT.flexVolume.secretRef
+Secret AT.iscsi.secretRef
+Secret AT.rbd.secretRef
+Secret AT.scaleIO.secretRef
+Secret AT.storageos.secretRef`, "AT", at)
+}
+
+// classRules returns the rules of the parameters of a StorageClass. CSI drivers read these.
+func classRules() string {
+	var rules strings.Builder
+	for _, use := range []string{"provisioner", "controller-publish", "node-stage", "node-publish", "controller-expand", "node-expand"} {
+		at := `parameters["csi.storage.k8s.io/` + use + "-secret-"
+		rules.WriteString("\nSecret " + at + `name"] ` + at + `namespace"]`)
+	}
+	return rules.String()
+}
+
+// injected is the annotation by which cert-manager copies a CA from a Secret.
+const injected = `Secret metadata.annotations["cert-manager.io/inject-ca-from-secret"]`
+
+// builtIn has the rules of the kinds of Kubernetes and of Gateway API that refer to ConfigMaps or Secrets.
+var builtIn = sync.OnceValue(func() map[schema.GroupResource]*Rules {
+	all := map[schema.GroupResource]*Rules{}
+	for resource, text := range map[string]string{
+		"pods":                   "PodSpec spec",
+		"podtemplates":           "PodTemplate template",
+		"replicationcontrollers": "PodTemplate spec.template",
+		"deployments.apps":       "PodTemplate spec.template",
+		"replicasets.apps":       "PodTemplate spec.template",
+		"statefulsets.apps":      "PodTemplate spec.template",
+		"daemonsets.apps":        "PodTemplate spec.template",
+		// The data is that of any controller.
+		"controllerrevisions.apps":         "Strings data",
+		"jobs.batch":                       "PodTemplate spec.template",
+		"cronjobs.batch":                   "PodTemplate spec.jobTemplate.spec.template",
+		"serviceaccounts":                  "Secret secrets[*]\nSecret imagePullSecrets[*].name",
+		"ingresses.networking.k8s.io":      "Secret spec.tls[*].secretName",
+		"nodes":                            "ConfigMap spec.configSource.configMap",
+		"persistentvolumes":                volumeRules("spec"),
+		"volumeattachments.storage.k8s.io": volumeRules("spec.source.inlineVolumeSpec"),
+		"storageclasses.storage.k8s.io":    classRules(),
+
+		"mutatingwebhookconfigurations.admissionregistration.k8s.io":   injected,
+		"validatingwebhookconfigurations.admissionregistration.k8s.io": injected,
+		"apiservices.apiregistration.k8s.io":                           injected,
+		"customresourcedefinitions.apiextensions.k8s.io":               injected,
+
+		"gateways.gateway.networking.k8s.io": `
+Secret spec.listeners[*].tls.certificateRefs[*]
+ConfigMap spec.listeners[*].tls.frontendValidation.caCertificateRefs[*]
+Secret spec.listeners[*].tls.frontendValidation.caCertificateRefs[*]
+Secret spec.tls.backend.clientCertificateRef
+ConfigMap spec.tls.frontend.default.validation.caCertificateRefs[*]
+Secret spec.tls.frontend.default.validation.caCertificateRefs[*]
+ConfigMap spec.tls.frontend.perPort[*].tls.validation.caCertificateRefs[*]
+Secret spec.tls.frontend.perPort[*].tls.validation.caCertificateRefs[*]
+Secret spec.backendTLS.clientCertificateRef`,
+		"backendtlspolicies.gateway.networking.k8s.io": "ConfigMap spec.validation.caCertificateRefs[*]\nSecret spec.validation.caCertificateRefs[*]",
+	} {
+		rules, err := Parse(text)
+		if err != nil {
+			panic("references: " + resource + ": " + err.Error()) // the table is constant
+		}
+		all[schema.ParseGroupResource(resource)] = rules
+	}
+	return all
+})
+
+// BuiltIn returns the rules of a kind of Kubernetes or of Gateway API. ok is false if its objects refer to no ConfigMap or Secret.
+func BuiltIn(resource schema.GroupResource) (_ *Rules, ok bool) {
+	rules, ok := builtIn()[resource]
+	return rules, ok
+}
