@@ -125,16 +125,24 @@ func (f *fixture) judged(name string) (crd *unstructured.Unstructured, valid boo
 		if crd, err = f.client.Resource(definitions).Get(f.Context(), name, metav1.GetOptions{}); err != nil {
 			f.Fatal(err)
 		}
-		conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
-		for _, item := range conditions {
-			if c, ok := item.(map[string]any); ok && c["type"] == "StoredObjectsValid" && c["status"] != "Unknown" {
-				valid = c["status"] == "True"
-				return nil
-			}
+		status := verdictOf(crd)
+		if valid = status == "True"; status == "" || status == "Unknown" {
+			return fmt.Errorf("the condition is %q", status)
 		}
-		return fmt.Errorf("it has %v", conditions)
+		return nil
 	})
 	return crd, valid
+}
+
+// verdictOf returns the status of the condition StoredObjectsValid, empty if there is none.
+func verdictOf(crd *unstructured.Unstructured) any {
+	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	for _, item := range conditions {
+		if c, ok := item.(map[string]any); ok && c["type"] == "StoredObjectsValid" {
+			return c["status"]
+		}
+	}
+	return ""
 }
 
 // replace replaces the definition, as a client does that read it before.
