@@ -49,6 +49,8 @@ type Finding struct {
 	// unit is the field that holdfast transfer can move, if that is not Path but the value
 	// around it: apply sets it as a whole, or clears the fields that it does not have.
 	unit Path
+	// clientSide means that a forced server-side apply takes the field from client-side apply.
+	clientSide bool
 	// LastSet is the source of the live value. Its name is empty if it is not known.
 	LastSet Source
 }

@@ -27,7 +27,7 @@ type Write struct {
 
 // Verdict is the result of judging a write. The zero Verdict has no findings.
 type Verdict struct {
-	// Resource names the object: apps/Deployment/web.
+	// Resource names the object: apps/Deployment/web -n shop. Each line has it, because kubectl prints equal lines once.
 	Resource string
 	Writer   Writer
 	Findings []Finding
@@ -52,7 +52,7 @@ type Verdict struct {
 // Judge finds the fields of other owners that a write changes. The cache may be
 // nil.
 func Judge(w Write, cache *Cache) Verdict {
-	v := Verdict{Resource: resource(w.Live), Writer: w.Writer}
+	v := Verdict{Resource: Resource(w.Live), Writer: w.Writer}
 	if w.Writer.Act == Controller || annotation(w.Live, Ignore) == Ignored {
 		return v
 	}
@@ -153,13 +153,25 @@ func (j *judgement) judgeImperative() {
 	}
 }
 
-// resource returns the name of an object in messages.
-func resource(obj map[string]any) string {
+// Resource returns the name of an object in messages.
+func Resource(obj map[string]any) string {
 	version, _ := obj["apiVersion"].(string)
 	kind, _ := obj["kind"].(string)
-	text := kind + "/" + metadata(obj, "name")
-	if group, _, ok := strings.Cut(version, "/"); ok {
+	group, _, found := strings.Cut(version, "/")
+	if !found {
+		group = ""
+	}
+	return ResourceOf(group, kind, metadata(obj, "namespace"), metadata(obj, "name"))
+}
+
+// ResourceOf is Resource for an object that is not decoded.
+func ResourceOf(group, kind, namespace, name string) string {
+	text := kind + "/" + name
+	if group != "" {
 		text = group + "/" + text
+	}
+	if namespace != "" {
+		text += " -n " + namespace
 	}
 	return printable(text)
 }

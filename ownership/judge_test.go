@@ -94,7 +94,7 @@ func TestMalformed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := judge(t, loose, object(t, applied, `{spec: {a: 1}}`), object(t, applied, content))
-			if len(got) != 1 || !strings.HasPrefix(got[0], "ownership not checked: ") {
+			if len(got) != 1 || !strings.HasPrefix(got[0], "ownership not checked: ") || !strings.HasSuffix(got[0], " (example.dev/Widget/w)") {
 				t.Errorf("said %q", got)
 			}
 		})
@@ -104,7 +104,7 @@ func TestMalformed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, line := range judge(t, loose, object(t, applied, `{spec: {a: 1}}`), object(t, applied, content)) {
-				if strings.HasPrefix(line, "ownership not checked") {
+				if strings.Contains(line, "ownership not checked") {
 					t.Errorf("said %q", line)
 				}
 			}
@@ -112,7 +112,7 @@ func TestMalformed(t *testing.T) {
 	}
 	t.Run("a kind that is not known", func(t *testing.T) {
 		got := judge(t, nil, object(t, "{}", `{spec: {a: 1}}`), object(t, "{}", content))
-		if diff := cmp.Diff([]string{"ownership not checked: the kind is not known"}, got); diff != "" {
+		if diff := cmp.Diff([]string{"ownership not checked: the kind is not known (example.dev/Widget/w)"}, got); diff != "" {
 			t.Errorf("said (-want +got):\n%s", diff)
 		}
 	})
@@ -190,7 +190,7 @@ func TestLimits(t *testing.T) {
 		t.Fatalf("only %d bytes", len(applied))
 	}
 	got := judge(t, loose, object(t, applied, many("a")), object(t, applied, many("b")))
-	if last := got[len(got)-1]; last != fmt.Sprintf("and %d more fields", 20000-len(got)+2) {
+	if last := got[len(got)-1]; last != fmt.Sprintf("and %d more fields of example.dev/Widget/w", 20000-len(got)+2) {
 		t.Errorf("the last of %d lines is %q", len(got), last)
 	}
 	t.Run("one absurd path", func(t *testing.T) {

@@ -66,7 +66,10 @@ func (j *judgement) judgeForced() {
 		if !taken && !j.wasApplied(path) || j.isDefault(path, f.Live) {
 			return
 		}
-		f.Kind, f.LastSet = ChangesForeign, last
+		f.Kind, f.LastSet, f.clientSide = ChangesForeign, last, j.wasApplied(path)
+		if f.clientSide {
+			f.Applied = lookup(j.config.values, path)
+		}
 		j.Findings = append(j.Findings, f)
 	}}
 	s.root(j.Type.Managed.root, updated.set(own), j.Live, j.New)

@@ -2,6 +2,7 @@ package ownership
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,7 @@ const foreign = "This field's value does not appear in the last configuration ap
 const (
 	unlikeApplied     = "This field's value does not match the last value set by `apply` ("
 	unlikeAppliedMany = "Their values do not match the last values set by `apply`, and another source may have updated these fields."
+	clientSideOwner   = "Client-side `kubectl apply`"
 	notChecked        = "ownership not checked: "
 	wasReplaced       = " is managed with kubectl apply; its last-applied configuration was set to the replacement."
 )
@@ -28,19 +30,19 @@ func (v *Verdict) long(f *Finding) string {
 			unlikeApplied+"%s), and another source may have updated this field.%s",
 			v.applier(), v.Resource, field, is.live, is.updated, is.applied, last)
 	case ChangesForeign:
+		why := foreign
+		if f.clientSide {
+			why = fmt.Sprintf("%s last set this field to %s, and may set it again the next time it is run.", clientSideOwner, is.applied)
+		}
 		return fmt.Sprintf("WARNING: %s is changing the resource %s field %s value from %s to %s.  %s%s",
-			v.applier(), v.Resource, field, is.live, is.updated, foreign, last)
+			v.applier(), v.Resource, field, is.live, is.updated, why, last)
 	case TakesOver:
 		return fmt.Sprintf("WARNING: %s takes over %s field %s.  %s%s", v.applier(), v.Resource, field, foreign, last)
 	}
 	changed := fmt.Sprintf("`%s` changed the resource %s field %s value from %s to %s.  This field is managed by %s (last set the field to %s)",
 		v.Writer.Command, v.Resource, field, is.live, is.updated, f.owner(), is.applied)
 	if f.Manager != "" {
-		again := " sets it again when it applies."
-		if isAbsent(f.Applied) {
-			again = " removes it again when it applies."
-		}
-		return changed + ".  " + name(f.Manager) + again
+		return changed + ".  " + nextApply(f)
 	}
 	line := changed + ", and may be overwritten or cleared the next time `kubectl apply` is run.  " +
 		"To undo: `kubectl apply` the file again, or " + f.undo(is) + "."
@@ -48,6 +50,19 @@ func (v *Verdict) long(f *Finding) string {
 		line += "  To keep it: " + command + "."
 	}
 	return line
+}
+
+// nextApply says what the next apply of a manager does after another client has changed its fields. The client owns a field that it has set,
+// but not one that it has removed.
+func nextApply(changed ...*Finding) string {
+	manager := name(changed[0].Manager)
+	if slices.ContainsFunc(changed, func(f *Finding) bool { return !isAbsent(f.New) }) {
+		return "The next apply of " + manager + " is refused with a conflict unless it forces."
+	}
+	if len(changed) == 1 {
+		return manager + " sets it again when it applies."
+	}
+	return manager + " sets them again when it applies."
 }
 
 // applier returns the client that applies, in messages. A client that applies on the
@@ -65,11 +80,11 @@ func (f *Finding) undo(is shown) string {
 	if f.Drifted || isAbsent(f.Live) {
 		back = is.applied
 	}
-	switch back {
-	case none:
+	switch {
+	case back == none:
 		return "remove the field"
-	case concealed:
-		return "set the field back to the value in the file"
+	case back == concealed || strings.Contains(back, "…"):
+		return "set the field back to the value in the file" // the text of a value that was cut is no value
 	}
 	return "set the field back to " + back
 }
@@ -104,14 +119,18 @@ func (v *Verdict) summary(group []*Finding) string {
 	case Reverts:
 		return fmt.Sprintf("%s is changing %d fields of the resource %s.  "+unlikeAppliedMany, v.applier(), n, v.Resource)
 	case ChangesForeign:
-		return fmt.Sprintf("WARNING: %s is changing %d fields of the resource %s.  %s", v.applier(), n, v.Resource, manyForeign)
+		why := manyForeign
+		if f.clientSide {
+			why = clientSideOwner + " set these fields, and may set them again the next time it is run."
+		}
+		return fmt.Sprintf("WARNING: %s is changing %d fields of the resource %s.  %s", v.applier(), n, v.Resource, why)
 	case TakesOver:
 		return fmt.Sprintf("WARNING: %s takes over %d fields of the resource %s.  %s", v.applier(), n, v.Resource, manyForeign)
 	}
 	changed := fmt.Sprintf("`%s` changed %d fields of the resource %s.  These fields are managed by %s",
 		v.Writer.Command, n, v.Resource, f.owner())
 	if f.Manager != "" {
-		return changed + ".  " + name(f.Manager) + " sets them again when it applies."
+		return changed + ".  " + nextApply(group...)
 	}
 	return changed + ", and may be overwritten or cleared the next time `kubectl apply` is run.  " +
 		"To undo: `kubectl apply` the file again." + v.keepOne(group)
@@ -133,9 +152,9 @@ const manyForeign = "Their values do not appear in the last configuration applie
 // short returns the warning about one of many findings.
 func (v *Verdict) short(f *Finding) string {
 	is := v.shown(f)
-	line := fmt.Sprintf("%s: %s → %s", f.Path, is.live, is.updated)
+	line := fmt.Sprintf("%s %s: %s → %s", v.Resource, f.Path, is.live, is.updated)
 	var more []string
-	if f.Kind == Overwrites && f.Manager == "" || f.Kind == Reverts {
+	if f.Kind == Overwrites && f.Manager == "" || f.Kind == Reverts || f.clientSide {
 		more = append(more, "apply: "+is.applied)
 	}
 	if source := f.source(); source != "" {

@@ -20,9 +20,9 @@ const (
 
 // Warnings returns the warnings about a write that was stored, in a fixed order.
 func (v *Verdict) Warnings() []string {
-	var b budget
+	b := budget{resource: v.Resource}
 	if v.Note != "" {
-		b.add(notChecked+printable(v.Note), 0)
+		b.add(v.note(), 0)
 	}
 	if v.Replaced {
 		return append(b.lines, v.Resource+wasReplaced)
@@ -46,16 +46,26 @@ func (v *Verdict) Warnings() []string {
 	return b.lines
 }
 
+// note returns the warning about what could not be checked.
+func (v *Verdict) note() string {
+	line := notChecked + printable(v.Note)
+	if v.Resource != "" {
+		line += " (" + v.Resource + ")"
+	}
+	return line
+}
+
 // budget collects lines up to maxWarnings.
 type budget struct {
-	lines   []string
-	written int
+	resource string
+	lines    []string
+	written  int
 }
 
 // add adds a line. If the line does not fit, add closes the budget with the number of
 // findings that are left, and returns false.
 func (b *budget) add(line string, rest int) bool {
-	more := moreFields(rest)
+	more := moreFields(rest) + " of " + b.resource
 	size := utf8.RuneCountInString(line)
 	if b.written+size+len(more) > maxWarnings {
 		b.lines = append(b.lines, more)
@@ -72,18 +82,19 @@ func moreFields(n int) string {
 	return fmt.Sprintf("and %d more fields", n)
 }
 
-// groups divides findings by kind and manager. The groups have the order of their
+// groups divides findings by kind and owner. The groups have the order of their
 // first findings.
 func groups(findings []Finding) [][]*Finding {
 	type key struct {
-		kind    Kind
-		manager string
+		kind       Kind
+		manager    string
+		clientSide bool
 	}
 	var out [][]*Finding
 	at := map[key]int{}
 	for i := range findings {
 		f := &findings[i]
-		k := key{f.Kind, f.Manager}
+		k := key{f.Kind, f.Manager, f.clientSide}
 		if _, ok := at[k]; !ok {
 			at[k], out = len(out), append(out, nil)
 		}

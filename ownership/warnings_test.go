@@ -49,14 +49,14 @@ func TestCutValues(t *testing.T) {
 
 // More than three findings of one kind share one explanation.
 func TestManyFindings(t *testing.T) {
-	const applied = `{"spec":{"a":1,"b":2,"c":3,"d":4,"long":5}}`
+	const applied, w = `{"spec":{"a":1,"b":2,"c":3,"d":4,"long":5}}`, "example.dev/Widget/w "
 	live := object(t, applied, `{spec: {a: 1, b: 2, c: 3, d: 4, long: 5}}`)
 	updated := object(t, applied, `{spec: {a: 2, b: 3, c: 4, d: 5, long: 5}}`)
 	want := []string{
 		"`kubectl patch` changed 4 fields of the resource example.dev/Widget/w.  These fields are managed by `kubectl apply`, and may be " +
 			"overwritten or cleared the next time `kubectl apply` is run.  To undo: `kubectl apply` the file again.  " +
 			"To keep a field, here the first one: `holdfast transfer Widget.example.dev/w --field '.spec.a' --to imperative`.",
-		".spec.a: 1 → 2 (apply: 1)", ".spec.b: 2 → 3 (apply: 2)", ".spec.c: 3 → 4 (apply: 3)", ".spec.d: 4 → 5 (apply: 4)",
+		w + ".spec.a: 1 → 2 (apply: 1)", w + ".spec.b: 2 → 3 (apply: 2)", w + ".spec.c: 3 → 4 (apply: 3)", w + ".spec.d: 4 → 5 (apply: 4)",
 	}
 	if diff := cmp.Diff(want, judge(t, loose, live, updated)); diff != "" {
 		t.Errorf("a patch is told (-want +got):\n%s", diff)
@@ -67,8 +67,8 @@ func TestManyFindings(t *testing.T) {
 	want = []string{
 		"`kubectl apply` is changing 4 fields of the resource example.dev/Widget/w.  Their values do not match the last values set by " +
 			"`apply`, and another source may have updated these fields.",
-		".spec.a: 2 → 1 (apply: 1; last set by kubectl scale)", ".spec.b: 3 → 2 (apply: 2)", ".spec.c: 4 → 3 (apply: 3)",
-		".spec.d: 5 → 4 (apply: 4)",
+		w + ".spec.a: 2 → 1 (apply: 1; last set by kubectl scale)", w + ".spec.b: 3 → 2 (apply: 2)", w + ".spec.c: 4 → 3 (apply: 3)",
+		w + ".spec.d: 5 → 4 (apply: 4)",
 	}
 	if diff := cmp.Diff(want, verdict.Warnings()); diff != "" {
 		t.Errorf("apply is told (-want +got):\n%s", diff)
@@ -81,8 +81,9 @@ func TestManyFindings(t *testing.T) {
 	}
 	verdict = ownership.Judge(managed, nil)
 	want = []string{
-		"`kubectl patch` changed 4 fields of the resource /.  These fields are managed by server-side apply (ci).  ci sets them again when it applies.",
-		".spec.a: 1 → 2", ".spec.b: 2 → 3", ".spec.c: 3 → 4", ".spec.d: 4 → 5",
+		"`kubectl patch` changed 4 fields of the resource /.  These fields are managed by server-side apply (ci).  " +
+			"The next apply of ci is refused with a conflict unless it forces.",
+		"/ .spec.a: 1 → 2", "/ .spec.b: 2 → 3", "/ .spec.c: 3 → 4", "/ .spec.d: 4 → 5",
 	}
 	if diff := cmp.Diff(want, verdict.Warnings()); diff != "" {
 		t.Errorf("with server-side apply, a patch is told (-want +got):\n%s", diff)
@@ -101,8 +102,8 @@ func TestOneMoreField(t *testing.T) {
 	}
 	for n := 5; n < 50; n++ {
 		got := judge(t, loose, object(t, content(1, n), content(1, n)), object(t, content(1, n), content(2, n)))
-		if last := got[len(got)-1]; !strings.HasPrefix(last, ".spec") {
-			if last != "and 1 more field" {
+		if last := got[len(got)-1]; !strings.HasPrefix(last, "example.dev/Widget/w .spec") && n > 5 {
+			if last != "and 1 more field of example.dev/Widget/w" {
 				t.Errorf("%d fields: the last line is %q", n, last)
 			}
 			return

@@ -142,9 +142,9 @@ func TestFieldsOfOthers(t *testing.T) {
 		if err := s.upgrade(t, map[string]any{"color": "red"}); err != nil {
 			t.Fatal(err)
 		}
-		expect(t, "an upgrade", s.said.take(), "`helm.test` changed the resource ConfigMap/shop field .data.color value from \"blue\" to "+
+		expect(t, "an upgrade", s.said.take(), "`helm.test` changed the resource ConfigMap/shop -n fields-csa field .data.color value from \"blue\" to "+
 			"\"red\".  This field is managed by `kubectl apply` (last set the field to \"blue\"), "+fmt.Sprintf(wayOut, `"blue"`, s.namespace))
-		expect(t, "an apply", apply.applyColor(t, "green"), "`kubectl apply` is changing the resource ConfigMap/shop field .data.color value "+
+		expect(t, "an apply", apply.applyColor(t, "green"), "`kubectl apply` is changing the resource ConfigMap/shop -n fields-csa field .data.color value "+
 			"from \"red\" to \"green\".  "+fmt.Sprintf(mismatch, `"blue"`)+"  Last set by helm.test at TIME.")
 	})
 	t.Run("server-side", func(t *testing.T) {
@@ -154,17 +154,18 @@ func TestFieldsOfOthers(t *testing.T) {
 		if err := s.install(t, nil); err != nil {
 			t.Fatal(err)
 		}
-		expect(t, "an apply", apply.applyColor(t, "green"), "WARNING: `kubectl apply` is changing the resource ConfigMap/shop field .data.color "+
+		expect(t, "an apply", apply.applyColor(t, "green"), "WARNING: `kubectl apply` is changing the resource ConfigMap/shop -n fields-ssa field .data.color "+
 			"value from \"blue\" to \"green\".  "+foreign+"  Last set by helm.test at TIME.")
-		expect(t, "a scale", scale.scale(t, 7), "`kubectl scale` changed the resource apps/Deployment/shop field .spec.replicas value from 2 to "+
-			"7.  This field is managed by server-side apply (helm.test) (last set the field to 2).  helm.test sets it again when it applies.")
+		expect(t, "a scale", scale.scale(t, 7), "`kubectl scale` changed the resource apps/Deployment/shop -n fields-ssa field .spec.replicas value from 2 to "+
+			"7.  This field is managed by server-side apply (helm.test) (last set the field to 2).  "+
+			"The next apply of helm.test is refused with a conflict unless it forces.")
 		if err := s.forced(t, map[string]any{"color": "red"}); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, "an upgrade", s.said.take(),
-			"WARNING: server-side apply (helm.test) is changing the resource ConfigMap/shop field .data.color value from \"green\" to \"red\".  "+
-				foreign+"  Last set by kubectl-client-side-apply at TIME.",
-			"WARNING: server-side apply (helm.test) is changing the resource apps/Deployment/shop field .spec.replicas value from 7 to 2.  "+
+			"WARNING: server-side apply (helm.test) is changing the resource ConfigMap/shop -n fields-ssa field .data.color value from \"green\" to \"red\".  "+
+				"Client-side `kubectl apply` last set this field to \"green\", and may set it again the next time it is run.  Last set by kubectl-client-side-apply at TIME.",
+			"WARNING: server-side apply (helm.test) is changing the resource apps/Deployment/shop -n fields-ssa field .spec.replicas value from 7 to 2.  "+
 				foreign+"  Last set by kubectl scale at TIME.")
 	})
 	t.Run("from client-side to server-side", func(t *testing.T) {

@@ -124,36 +124,36 @@ func messages() map[string]message {
 				"PUT", configMaps + "settings?dryRun=All", "kubectl patch",
 				`{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: new}}`,
 			},
-			shown:  changed("ConfigMap/settings field .data.a", `"stored-live"`, `"new"`, `"stored-applied"`),
-			hidden: changed("ConfigMap/settings field .data.a", "<redacted>", "<redacted>", "<redacted>"),
+			shown:  changed("ConfigMap/settings -n default field .data.a", `"stored-live"`, `"new"`, `"stored-applied"`),
+			hidden: changed("ConfigMap/settings -n default field .data.a", "<redacted>", "<redacted>", "<redacted>"),
 		},
 		"imperative, key removed": {
 			call: call{
 				"PUT", configMaps + "settings?dryRun=All", "kubectl patch",
 				`{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {b: new}}`,
 			},
-			shown:  changed("ConfigMap/settings field .data.a", `"stored-live"`, `<none>`, `"stored-applied"`),
-			hidden: changed("ConfigMap/settings field .data.a", "<redacted>", "<redacted>", "<redacted>"),
+			shown:  changed("ConfigMap/settings -n default field .data.a", `"stored-live"`, `<none>`, `"stored-applied"`),
+			hidden: changed("ConfigMap/settings -n default field .data.a", "<redacted>", "<redacted>", "<redacted>"),
 		},
 		"imperative, scale, dry run": {
 			call:    call{"MERGE", deployments + "/scale?dryRun=All", "kubectl patch", `{spec: {replicas: 2}}`},
-			shown:   changed("apps/Deployment/web field .spec.replicas", "1270170127", "2", "1270170127"),
-			hidden:  changed("apps/Deployment/web field .spec.replicas", "<redacted>", "<redacted>", "<redacted>"),
-			ofScale: changed("apps/Deployment/web field .spec.replicas", "1270170127", "2", "1270170127"),
+			shown:   changed("apps/Deployment/web -n default field .spec.replicas", "1270170127", "2", "1270170127"),
+			hidden:  changed("apps/Deployment/web -n default field .spec.replicas", "<redacted>", "<redacted>", "<redacted>"),
+			ofScale: changed("apps/Deployment/web -n default field .spec.replicas", "1270170127", "2", "1270170127"),
 		},
 		// The right to get the scale does not show the other fields.
 		"imperative, object, dry run": {
 			call:    call{"MERGE", deployments + "?dryRun=All", "kubectl patch", `{spec: {replicas: 2}}`},
-			ofScale: changed("apps/Deployment/web field .spec.replicas", "<redacted>", "<redacted>", "<redacted>"),
+			ofScale: changed("apps/Deployment/web -n default field .spec.replicas", "<redacted>", "<redacted>", "<redacted>"),
 		},
 		"malformed": {
 			call:   call{"MERGE", configMaps + "malformed?dryRun=All", "kubectl patch", `{data: {b: new}}`},
-			hidden: "200\nwarning: ownership not checked: the last-applied configuration cannot be read in full",
+			hidden: "200\nwarning: ownership not checked: the last-applied configuration cannot be read in full (ConfigMap/malformed -n default)",
 		},
 		"secret": {
 			call:   call{"MERGE", "/api/v1/namespaces/default/secrets/keys?dryRun=All", "kubectl patch", `{data: {a: bmV3}}`},
-			shown:  changed("Secret/keys field .data.a", "<redacted>", "<redacted>", "<redacted>"),
-			hidden: changed("Secret/keys field .data.a", "<redacted>", "<redacted>", "<redacted>"),
+			shown:  changed("Secret/keys -n default field .data.a", "<redacted>", "<redacted>", "<redacted>"),
+			hidden: changed("Secret/keys -n default field .data.a", "<redacted>", "<redacted>", "<redacted>"),
 		},
 		"parameter": {
 			call:   call{"MERGE", "/apis/kudo.dev/v1beta1/namespaces/default/instances/tok", "", `{spec: {parameters: {TOKENS: new}}}`},

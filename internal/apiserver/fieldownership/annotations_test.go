@@ -76,10 +76,10 @@ func TestOwnershipOfLargeReplacements(t *testing.T) {
 	}{
 		"just-fits": {
 			250 << 10,
-			"ConfigMap/just-fits is managed with kubectl apply; its last-applied configuration was set to the replacement.", true,
+			"ConfigMap/NAME -n default is managed with kubectl apply; its last-applied configuration was set to the replacement.", true,
 		},
-		"too-large":  {300 << 10, "ownership not checked: " + ownership.NoteTooLarge, false},
-		"a-megabyte": {1<<20 - 100, "ownership not checked: " + ownership.NoteTooLarge, false},
+		"too-large":  {300 << 10, "ownership not checked: " + ownership.NoteTooLarge + " (ConfigMap/NAME -n default)", false},
+		"a-megabyte": {1<<20 - 100, "ownership not checked: " + ownership.NoteTooLarge + " (ConfigMap/NAME -n default)", false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestOwnershipOfLargeReplacements(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]string{test.want}, c.heard()); diff != "" {
+			if diff := cmp.Diff([]string{strings.ReplaceAll(test.want, "NAME", name)}, c.heard()); diff != "" {
 				t.Errorf("told (-want +got):\n%s", diff)
 			}
 			if len(got.Data["a"]) != test.size || (got.Annotations[ownership.LastApplied] != "") != test.follow {

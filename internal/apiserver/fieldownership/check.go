@@ -38,7 +38,7 @@ func (c *Checker) check(ctx context.Context, r *request, u Update) (result, fiel
 	}
 	write, err := newWrite(u, r.writer)
 	if err != nil {
-		return result{verdict: &ownership.Verdict{Note: err.Error()}}, nil
+		return result{verdict: &ownership.Verdict{Resource: resourceOf(u), Note: err.Error()}}, nil
 	}
 	verdict := c.judge(write, u)
 	switch r.replacementOutcome() {

@@ -157,6 +157,15 @@ func withAnnotation(annotations map[string]string, text string) map[string]strin
 	return out
 }
 
+// resourceOf returns the name of the object of an update in messages.
+func resourceOf(u Update) string {
+	accessor, err := meta.Accessor(u.Live)
+	if err != nil {
+		return ""
+	}
+	return ownership.ResourceOf(u.Kind.Group, u.Kind.Kind, accessor.GetNamespace(), accessor.GetName())
+}
+
 func uidOf(obj any) types.UID {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {

@@ -188,9 +188,9 @@ func (r *round) fail(format string, args ...any) {
 var (
 	longLine  = regexp.MustCompile("^(?:WARNING: )?`[^`]+` (?:changed|is changing) the resource .+? field (.+?) value from ")
 	takesLine = regexp.MustCompile("^WARNING: `kubectl apply` takes over .+? field (.+?)\\.  This field")
-	shortLine = regexp.MustCompile(`^(\.\S.*?): .* → `)
+	shortLine = regexp.MustCompile(`^[^ ]+(?: -n [^ ]+)? (\.\S.*?): .* → `)
 	ownLine   = regexp.MustCompile("ownership not checked|fields of the resource")
-	moreLine  = regexp.MustCompile(`^and \d+ more fields?$`)
+	moreLine  = regexp.MustCompile(`^and \d+ more fields? of `)
 )
 
 // warned is what the warnings of one write say.

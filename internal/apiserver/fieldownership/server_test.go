@@ -50,7 +50,7 @@ func patchConfig(ctx context.Context, client kubernetes.Interface, name, patch, 
 func TestOwnershipModes(t *testing.T) {
 	t.Parallel()
 	line := func(command, x, y string) []string {
-		return []string{fmt.Sprintf("`%s` changed the resource ConfigMap/settings field .data.a value from %s to %s.  "+
+		return []string{fmt.Sprintf("`%s` changed the resource ConfigMap/settings -n default field .data.a value from %s to %s.  "+
 			"This field is managed by `kubectl apply` (last set the field to \"1\"), and may be overwritten or cleared "+
 			"the next time `kubectl apply` is run.  To undo: `kubectl apply` the file again, or set the field back to \"1\".  "+
 			"To keep it: `holdfast transfer configmap/settings -n default --field '.data.a' --to imperative`.", command, x, y)}

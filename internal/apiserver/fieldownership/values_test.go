@@ -121,7 +121,7 @@ func checkStringData(t *testing.T, w *wire) {
 			method: http.MethodPatch, path: other.path(), command: "kubectl patch", query: managedBy("kubectl-patch"),
 			kind: string(types.MergePatchType), body: []byte(`{"data":{"key":"dHdv"}}`),
 		})
-		if len(got.warnings) != 1 || !strings.HasSuffix(got.warnings[0], "  ci sets it again when it applies.") {
+		if len(got.warnings) != 1 || !strings.HasSuffix(got.warnings[0], "  The next apply of ci is refused with a conflict unless it forces.") {
 			t.Errorf("a patch of the key: %s, told %q", got.message(), got.warnings)
 		}
 	})

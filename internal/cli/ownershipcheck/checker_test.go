@@ -25,7 +25,7 @@ import (
 
 // overwrites returns the warning about a command that changes the owned field data.a.
 func overwrites(command, name, x, y string) string {
-	return fmt.Sprintf("`%s` changed the resource ConfigMap/%s field .data.a value from %s to %s.  "+
+	return fmt.Sprintf("`%s` changed the resource ConfigMap/%s -n default field .data.a value from %s to %s.  "+
 		"This field is managed by `kubectl apply` (last set the field to \"1\"), "+
 		"and may be overwritten or cleared the next time `kubectl apply` is run.  "+
 		"To undo: `kubectl apply` the file again, or set the field back to \"1\".  "+

@@ -69,7 +69,7 @@ func TestGuard(t *testing.T) {
 	if err := patches.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch"); err != nil {
 		t.Fatal(err)
 	}
-	if got := patches.warnings(); len(got) != 1 || !strings.HasPrefix(got[0], "`holdfast patch` changed the resource ConfigMap/settings") {
+	if got := patches.warnings(); len(got) != 1 || !strings.HasPrefix(got[0], "`holdfast patch` changed the resource ConfigMap/settings -n default") {
 		t.Errorf("patch: %q", got)
 	}
 	edits := newClient(t, server.Config(t), "holdfast edit")

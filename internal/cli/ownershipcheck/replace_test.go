@@ -13,7 +13,7 @@ import (
 )
 
 // replaced is the warning about a replaced object.
-const replaced = "ConfigMap/%s is managed with kubectl apply; its last-applied configuration was set to the replacement."
+const replaced = "ConfigMap/%s -n default is managed with kubectl apply; its last-applied configuration was set to the replacement."
 
 // TestReplace checks the last-applied configuration after a replace, and the warnings.
 func TestReplace(t *testing.T) {
@@ -29,11 +29,11 @@ func TestReplace(t *testing.T) {
 		"no data":       {want: []string{fmt.Sprintf(replaced, "no-data")}, applied: `"kind":"ConfigMap"`},
 		"too large": {
 			data: map[string]string{"a": strings.Repeat("x", 300<<10)},
-			want: []string{"ownership not checked: " + ownership.NoteTooLarge},
+			want: []string{"ownership not checked: " + ownership.NoteTooLarge + " (ConfigMap/too-large -n default)"},
 		},
 		"a megabyte": {
 			data: map[string]string{"a": strings.Repeat("x", 1<<20-100)},
-			want: []string{"ownership not checked: " + ownership.NoteTooLarge},
+			want: []string{"ownership not checked: " + ownership.NoteTooLarge + " (ConfigMap/a-megabyte -n default)"},
 		},
 		"largest": {
 			data:    map[string]string{"a": strings.Repeat("x", 250<<10)},

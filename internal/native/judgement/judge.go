@@ -17,7 +17,7 @@ func Judge(write ownership.Write, cache *ownership.Cache) (verdict ownership.Ver
 	defer func() {
 		if broken := recover(); broken != nil {
 			klog.ErrorS(nil, "judge a write", "panic", broken, "stack", string(debug.Stack()))
-			verdict = ownership.Verdict{Writer: write.Writer, Note: NoteBroken}
+			verdict = ownership.Verdict{Resource: ownership.Resource(write.Live), Writer: write.Writer, Note: NoteBroken}
 		}
 	}()
 	return ownership.Judge(write, cache)

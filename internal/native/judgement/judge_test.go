@@ -19,12 +19,12 @@ func TestBrokenJudgement(t *testing.T) {
 		Applied: ownership.Untyped(), Managed: ownership.Untyped(),
 		Canonical: func([]byte) (map[string]any, []string, error) { panic("broken") },
 	}
-	obj := map[string]any{"metadata": map[string]any{"annotations": map[string]any{ownership.LastApplied: "{}"}}}
+	obj := map[string]any{"kind": "ConfigMap", "metadata": map[string]any{"name": "config", "annotations": map[string]any{ownership.LastApplied: "{}"}}}
 	for _, command := range []string{"kubectl patch", "kubectl edit", "kubectl apply"} {
 		verdict := judgement.Judge(ownership.Write{
 			Type: broken, Live: obj, New: map[string]any{}, Writer: ownership.ParseWriter(ownership.Request{Command: command}),
 		}, ownership.NewCache(1<<10))
-		if diff := cmp.Diff([]string{"ownership not checked: " + judgement.NoteBroken}, verdict.Warnings()); diff != "" {
+		if diff := cmp.Diff([]string{"ownership not checked: " + judgement.NoteBroken + " (ConfigMap/config)"}, verdict.Warnings()); diff != "" {
 			t.Errorf("%s is told (-want +got):\n%s", command, diff)
 		}
 		if refusals := verdict.Refusals(); refusals != nil {

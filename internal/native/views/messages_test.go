@@ -1,6 +1,9 @@
 package views_test
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // web returns a Deployment in YAML, with additional lines for its spec and its container.
 func web(spec, container string) string {
@@ -25,10 +28,10 @@ spec:
 // how to keep the change.
 func wayOut(target, field, z string) string {
 	back := "set the field back to " + z
-	switch z {
-	case "<none>":
+	switch {
+	case z == "<none>":
 		back = "remove the field"
-	case "<redacted>":
+	case z == "<redacted>" || strings.Contains(z, "…"):
 		back = "set the field back to the value in the file"
 	}
 	return fmt.Sprintf("  To undo: `kubectl apply` the file again, or %s.  "+

@@ -20,8 +20,12 @@ func TestItemScenarios(t *testing.T) {
 		return mergeWith("kubectl patch", "kubectl-patch", `{"template":{"spec":{`+pod+`}}}`)
 	}
 	changed := func(field, x, y string) []string {
+		next := "The next apply of ci is refused with a conflict unless it forces."
+		if y == "<none>" {
+			next = "ci sets it again when it applies."
+		}
 		return []string{fmt.Sprintf("`kubectl patch` changed the resource PodTemplate/p field .template.spec.%s value from %s to %s.  "+
-			"This field is managed by server-side apply (ci) (last set the field to %s).  ci sets it again when it applies.", field, x, y, x)}
+			"This field is managed by server-side apply (ci) (last set the field to %s).  %s", field, x, y, x, next)}
 	}
 	taken := func(field, x, y string) []string {
 		return []string{strings.Replace(foreignField(".template.spec."+field, x, y, "  Last set by kubectl patch at TIME."),
@@ -66,7 +70,7 @@ func TestItemScenarios(t *testing.T) {
 			{write: applyServerSide("ci", false, file("affinity: null"))},
 			{write: patch(`"affinity":{}`), warnings: []string{
 				"`kubectl patch` changed the resource PodTemplate/p field .template.spec.affinity value from <none> to {}.  This " +
-					"field is managed by server-side apply (ci) (last set the field to <none>).  ci removes it again when it applies.",
+					"field is managed by server-side apply (ci) (last set the field to <none>).  The next apply of ci is refused with a conflict unless it forces.",
 			}},
 			{write: applyServerSide("ci", true, file("affinity: null")), warnings: taken("affinity", "{}", "<none>")},
 			{write: patch(`"affinity":{"podAffinity":{}}`)},

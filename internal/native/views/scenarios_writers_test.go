@@ -70,7 +70,7 @@ func TestWriterScenarios(t *testing.T) {
 			{
 				write: scale(4),
 				warnings: []string{
-					"ownership not checked: the last-applied configuration is malformed: invalid character 'b' looking for beginning of value",
+					"ownership not checked: the last-applied configuration is malformed: invalid character 'b' looking for beginning of value (apps/Deployment/web)",
 				},
 			},
 			{write: patchWith("kubectl apply edit-last-applied", "", `{"metadata":{"annotations":{"`+ownership.LastApplied+`":"{}"}}}`)},
@@ -79,7 +79,7 @@ func TestWriterScenarios(t *testing.T) {
 		"unknown fields": {steps: []step{
 			{write: apply(web("  replicas: 2\n  wheels: 4", "")), stored: `{spec: {wheels: null}}`},
 			{write: scale(3), warnings: []string{
-				`ownership not checked: the last-applied configuration has unknown fields: "spec.wheels"`,
+				`ownership not checked: the last-applied configuration has unknown fields: "spec.wheels" (apps/Deployment/web)`,
 				changedByCommand("kubectl scale", ".spec.replicas", "2", "3", "2"),
 			}},
 		}},
@@ -95,7 +95,7 @@ func TestWriterScenarios(t *testing.T) {
 			{write: applyServerSide("ci", false, web("  replicas: 2", ""))},
 			{write: scale(3), warnings: []string{
 				"`kubectl scale` changed the resource apps/Deployment/web field .spec.replicas value from 2 to 3.  This " +
-					"field is managed by server-side apply (ci) (last set the field to 2).  ci sets it again when it applies.",
+					"field is managed by server-side apply (ci) (last set the field to 2).  The next apply of ci is refused with a conflict unless it forces.",
 			}},
 			{write: scale(4)},
 			{write: patchWith("kubectl set env", "kubectl-set", container(`{"name":"web","env":[{"name":"B","value":"b"}]}`))},
@@ -110,8 +110,10 @@ func TestWriterScenarios(t *testing.T) {
 		"server-side apply takes over a client-side applied field": {steps: []step{
 			{write: apply(web("  replicas: 2", ""))},
 			{
-				write:    applyServerSide("ci", true, web("  replicas: 3", "")),
-				warnings: []string{foreignField(".spec.replicas", "2", "3", "  Last set by kubectl-client-side-apply at TIME.")},
+				write: applyServerSide("ci", true, web("  replicas: 3", "")),
+				warnings: []string{"WARNING: `kubectl apply` is changing the resource apps/Deployment/web field .spec.replicas value from 2 to 3.  " +
+					"Client-side `kubectl apply` last set this field to 2, and may set it again the next time it is run.  " +
+					"Last set by kubectl-client-side-apply at TIME."},
 			},
 		}},
 	})

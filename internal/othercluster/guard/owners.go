@@ -53,7 +53,9 @@ func (o *owners) answer(ctx context.Context, request *admissionv1.AdmissionReque
 	case apierrors.IsConflict(err):
 		return allowed // the API server reads the object again, and asks again
 	case err != nil:
-		verdict := ownership.Verdict{Note: err.Error()}
+		verdict := ownership.Verdict{
+			Resource: ownership.ResourceOf(request.Kind.Group, request.Kind.Kind, request.Namespace, request.Name), Note: err.Error(),
+		}
 		allowed.Warnings = verdict.Warnings()
 		return allowed
 	}

@@ -240,7 +240,7 @@ func TestOwnership(t *testing.T) {
 		t.Errorf("only %d writes were warned about or refused", warned)
 	}
 	forced := guarded.sendOwned(ownedWrite{object: "config", manager: "force", media: merge, body: `{data: {a: "3"}}`})
-	if !strings.HasPrefix(forced, "ok\n`kubectl edit` changed the resource ConfigMap/settings field .data.a") {
+	if !strings.HasPrefix(forced, "ok\n`kubectl edit` changed the resource ConfigMap/settings -n default field .data.a") {
 		t.Errorf("a forced edit: %s", forced)
 	}
 	guarded.stop()
