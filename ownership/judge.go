@@ -36,6 +36,9 @@ type Verdict struct {
 	// Replaced means that the last-applied configuration was set to the
 	// replacement. The caller that did that sets it.
 	Replaced bool
+	// Lost means that a replacement has no last-applied configuration, although the object had one. A caller that keeps the configuration
+	// clears it.
+	Lost bool
 
 	// target names the object for holdfast transfer. fixed means that transfer cannot
 	// rewrite the configuration, because it is in another version.
@@ -110,6 +113,7 @@ func (j *judgement) run() {
 		if j.config == nil {
 			j.judgeImperative()
 		}
+		j.Lost = lastApplied(j.Live) != "" && lastApplied(j.New) == ""
 	default:
 		j.judgeImperative()
 	}

@@ -12,7 +12,7 @@ func IsWarning(text string) bool {
 	return shortWarning.MatchString(text) || slices.ContainsFunc([]string{
 		"This field is managed by ", "These fields are managed by ", clientSideOwner, unlikeApplied, unlikeAppliedMany, foreign, manyForeign,
 	}, func(part string) bool { return strings.Contains(text, part) }) ||
-		strings.HasPrefix(text, notChecked) || strings.HasSuffix(text, wasReplaced)
+		strings.HasPrefix(text, notChecked) || strings.HasSuffix(text, wasReplaced) || strings.HasSuffix(text, wasLost)
 }
 
 // shortWarning matches the lines that have no explanation of their own.

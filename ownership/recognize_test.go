@@ -12,7 +12,7 @@ import (
 func TestIsWarning(t *testing.T) {
 	t.Parallel()
 	kinds := []ownership.Kind{ownership.Overwrites, ownership.Reverts, ownership.ChangesForeign, ownership.TakesOver}
-	verdicts := []ownership.Verdict{{Note: "why"}, {Resource: "v1/ConfigMap/c", Replaced: true}}
+	verdicts := []ownership.Verdict{{Note: "why"}, {Resource: "v1/ConfigMap/c", Replaced: true}, {Resource: "v1/ConfigMap/c", Lost: true}}
 	for _, kind := range kinds {
 		for _, manager := range []string{"", "ci"} {
 			for _, count := range []int{1, 4, 200} {

@@ -15,7 +15,9 @@ const (
 	unlikeAppliedMany = "Their values do not match the last values set by `apply`, and another source may have updated these fields."
 	clientSideOwner   = "Client-side `kubectl apply`"
 	notChecked        = "ownership not checked: "
-	wasReplaced       = " is managed with kubectl apply; its last-applied configuration was set to the replacement."
+	wasLost           = " is managed with kubectl apply; the replacement has no last-applied configuration, so the next `kubectl apply` removes no field " +
+		"that the file no longer has.  To keep the configuration: `kubectl replace --save-config`, or `holdfast replace`."
+	wasReplaced = " is managed with kubectl apply; its last-applied configuration was set to the replacement."
 )
 
 // long returns the whole warning about a finding.

@@ -27,6 +27,9 @@ func (v *Verdict) Warnings() []string {
 	if v.Replaced {
 		return append(b.lines, v.Resource+wasReplaced)
 	}
+	if v.Lost && v.Note == "" {
+		return append(b.lines, v.Resource+wasLost)
+	}
 	rest := len(v.Findings)
 	for _, group := range groups(v.Findings) {
 		if len(group) > maxLong && !b.add(v.summary(group), rest) {

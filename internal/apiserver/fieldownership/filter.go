@@ -30,8 +30,11 @@ const (
 )
 
 // writable are the endpoints of an object that can change a field with an owner: the object
-// itself, and two of its subresources. A write to the status can change metadata.
-var writable = []string{"", "scale", "status"}
+// itself, and some of its subresources. A write to the status can change metadata.
+var writable = []string{"", "ephemeralcontainers", "finalize", "resize", "scale", "status"}
+
+// IsWritable reports whether an endpoint of an object can change a field with an owner. The object itself has no subresource.
+func IsWritable(subresource string) bool { return slices.Contains(writable, subresource) }
 
 // Filter wraps the handlers of resources. It runs after authorization. Bodies are read
 // up to maxBody bytes; zero means no limit.
@@ -47,7 +50,7 @@ func (c *Checker) Filter(next http.Handler, maxBody int64) http.Handler {
 		case info.Verb == "get" && info.Subresource == "" && req.URL.Query().Get(commandsQuery) == commandsValue:
 			c.serveCommands(next, w, req)
 			return
-		case (info.Verb == "update" || info.Verb == "patch") && slices.Contains(writable, info.Subresource):
+		case (info.Verb == "update" || info.Verb == "patch") && IsWritable(info.Subresource):
 			r, judged := newRequest(req, info)
 			if r.writer.Act == ownership.Replace && info.Verb == "update" && info.Subresource == "" {
 				r.body = readBody(judged, maxBody)

@@ -35,7 +35,7 @@ func withLastApplied(judged ownership.Write, body []byte, verdict *ownership.Ver
 	if err != nil {
 		return body
 	}
-	verdict.Replaced = !same
+	verdict.Replaced, verdict.Lost = !same, false
 	return out
 }
 

@@ -11,7 +11,7 @@ import (
 // the live object with the new number of replicas.
 func (w *write) updated(live map[string]any, body []byte) (map[string]any, error) {
 	stored, err := w.dryRun(body)
-	if err != nil || w.info.Subresource == "" {
+	if err != nil || w.info.Subresource != "scale" {
 		return stored, err
 	}
 	// The field is absent if it is zero, because the encoding omits zero.

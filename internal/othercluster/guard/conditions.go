@@ -19,7 +19,7 @@ func (w wanted) owners() admissionregistrationv1.ValidatingWebhook {
 	out.Rules = []admissionregistrationv1.RuleWithOperations{{
 		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
 		Rule: admissionregistrationv1.Rule{
-			APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*", "*/scale", "*/status"},
+			APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*", "*/scale", "*/status", "pods/resize", "pods/ephemeralcontainers"},
 			Scope: new(admissionregistrationv1.AllScopes),
 		},
 	}}

@@ -47,6 +47,7 @@ func ownedObjects() map[string]ownedObject {
 	const scaler = `{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: h}, spec: {maxReplicas: 3, ` +
 		`targetCPUUtilizationPercentage: 50, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`
 	const secret = `{apiVersion: v1, kind: Secret, metadata: {name: keys}, stringData: {a: "1"}}`
+	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}}`
 	return map[string]ownedObject{
 		"config":  {configMapPath, "settings", settings, settings},
 		"drifted": {configMapPath, "settings", settings, strings.Replace(settings, `a: "1"`, `a: "2"`, 1)},
@@ -60,6 +61,7 @@ func ownedObjects() map[string]ownedObject {
 		"widget": {widgetPath, "w", widget, widget},
 		"scaler": {scalerPath, "h", scaler, scaler},
 		"secret": {"/api/v1/namespaces/default/secrets", "keys", secret, secret},
+		"pod":    {"/api/v1/namespaces/default/pods", "p", pod, pod},
 	}
 }
 
@@ -83,7 +85,7 @@ type ownedWrite struct {
 	object, manager string
 	media           types.PatchType
 	body            string
-	// subresource is "" or "/scale".
+	// subresource is "", "/resize" or "/scale".
 	subresource string
 	// user is empty for an administrator.
 	user string
@@ -173,6 +175,8 @@ func TestOwnership(t *testing.T) {
 	const merge, strategic, apply = types.MergePatchType, types.StrategicMergePatchType, types.ApplyPatchType
 	const owner = `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: "7"}}`
 	const image = `{spec: {template: {spec: {containers: [{name: web, image: other}]}}}}`
+	const larger = `{spec: {containers: [{name: c, resources: {requests: {cpu: "2"}}}]}}`
+	const replacement = `{metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: null}}, data: {a: "3"}}`
 	ci := ownedWrite{object: "plain", manager: "ci", media: apply, body: owner}
 	patch := ownedWrite{object: "config", manager: "kubectl-patch", media: merge, body: `{data: {a: "3"}}`}
 	edit := ownedWrite{object: "config", manager: "kubectl-edit", media: merge, body: `{data: {a: "3"}}`}
@@ -205,6 +209,8 @@ func TestOwnership(t *testing.T) {
 		"apply of a new field":   {{object: "config", manager: "kubectl-client-side-apply", media: merge, body: `{data: {z: "3"}}`}},
 		"set image":              {{object: "web", manager: "kubectl-set", media: strategic, body: image}},
 		"pause":                  {{object: "web", manager: "kubectl-rollout", media: strategic, body: `{spec: {paused: true}}`}},
+		"replace":                {{object: "config", manager: "kubectl-replace", media: merge, body: replacement}},
+		"resize":                 {{object: "pod", manager: "kubectl-patch", media: strategic, subresource: "/resize", body: larger}},
 		"scale":                  {scale},
 		"scale, the same":        {scale.to("web", `{spec: {replicas: 2}}`)},
 		"a custom resource":      {patch.to("widget", `{spec: {size: big}}`)},
