@@ -1,0 +1,71 @@
+package references
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Pinned is the type of the condition in which an agent reports the pins of a pod: its message has the text of FormatPins.
+const Pinned = "holdfast.dev/Pinned"
+
+// maxPins is how long the text of pins is at most. The message of a condition may have 32 KiB.
+const maxPins = 16 << 10
+
+// Pin is an immutable ConfigMap or Secret whose files a running pod has. The pod keeps them if the object is deleted or replaced.
+type Pin struct {
+	Kind Kind
+	Name string
+	UID  types.UID
+}
+
+// plural returns the name of the resource of a kind.
+func (k Kind) plural() string {
+	switch k {
+	case ConfigMap:
+		return "configmaps"
+	case Secret:
+		return "secrets"
+	}
+	return ""
+}
+
+// FormatPins returns pins as a text, such as "configmaps/settings-5f2 0a1b, secrets/db-1 77ab". It leaves out the last ones if the text would be
+// too long for the message of a condition.
+func FormatPins(pins []Pin) string {
+	var text strings.Builder
+	for _, pin := range pins {
+		item := pin.Kind.plural() + "/" + pin.Name + " " + string(pin.UID)
+		if text.Len()+len(", ")+len(item) > maxPins {
+			break
+		}
+		if text.Len() > 0 {
+			text.WriteString(", ")
+		}
+		text.WriteString(item)
+	}
+	return text.String()
+}
+
+// ParsePins reads a text of FormatPins. It skips parts that are no pins, because a client may write any text there.
+func ParsePins(text string) []Pin {
+	if len(text) > maxPins {
+		text = text[:maxPins]
+	}
+	var pins []Pin
+	for item := range strings.SplitSeq(text, ", ") {
+		object, uid, _ := strings.Cut(item, " ")
+		plural, name, _ := strings.Cut(object, "/")
+		pin := Pin{Name: name, UID: types.UID(uid)}
+		switch plural {
+		case "configmaps":
+			pin.Kind = ConfigMap
+		case "secrets":
+			pin.Kind = Secret
+		}
+		if pin.Kind != 0 && MayBeName(name) && uid != "" && !strings.Contains(uid, " ") {
+			pins = append(pins, pin)
+		}
+	}
+	return pins
+}
