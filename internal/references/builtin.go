@@ -38,6 +38,7 @@ func podRules() []string {
 
 // volumeRules returns the rules of the spec of a PersistentVolume at a place.
 func volumeRules(at string) string {
+	// If the namespace is absent, it is that of the claim.
 	return strings.ReplaceAll(`
 Secret AT.azureFile.secretName AT.azureFile.secretNamespace
 Secret AT.cephfs.secretRef
@@ -54,18 +55,35 @@ Secret AT.scaleIO.secretRef
 Secret AT.storageos.secretRef`, "AT", at)
 }
 
-// classRules returns the rules of the parameters of a StorageClass. CSI drivers read these.
+// volumeAnnotations returns the rules of the Secrets that the provisioner of a CSI driver names in the annotations of a PersistentVolume.
+func volumeAnnotations() string {
+	var rules strings.Builder
+	for _, use := range []string{"provisioner-deletion", "controller-modify"} {
+		at := `metadata.annotations["volume.kubernetes.io/` + use + "-secret-"
+		rules.WriteString("\nSecret " + at + `name"] ` + at + `namespace"]`)
+	}
+	return rules.String()
+}
+
+// classRules returns the rules of the parameters of a StorageClass. The provisioner of a CSI driver reads them.
 func classRules() string {
 	var rules strings.Builder
-	for _, use := range []string{"provisioner", "controller-publish", "node-stage", "node-publish", "controller-expand", "node-expand"} {
+	for _, use := range []string{
+		"provisioner", "controller-publish", "node-stage", "node-publish", "controller-expand", "node-expand", "controller-modify",
+	} {
 		at := `parameters["csi.storage.k8s.io/` + use + "-secret-"
 		rules.WriteString("\nSecret " + at + `name"] ` + at + `namespace"]`)
 	}
 	return rules.String()
 }
 
-// injected is the annotation by which cert-manager copies a CA from a Secret.
-const injected = `Secret metadata.annotations["cert-manager.io/inject-ca-from-secret"]`
+// injected is the rule of the annotation by which cert-manager copies a CA from a Secret.
+const injected = `Secret metadata.annotations["cert-manager.io/inject-ca-from-secret"] /`
+
+// parameter returns the rules of a place that names an object of any kind, for example the parameters of an admission policy.
+func parameter(at string) string { return "\nConfigMap " + at + "\nSecret " + at }
+
+const storageClasses = "storageclasses.storage.k8s.io"
 
 // builtIn has the rules of the kinds of Kubernetes and of Gateway API that refer to ConfigMaps or Secrets.
 var builtIn = sync.OnceValue(func() map[schema.GroupResource]*Rules {
@@ -79,35 +97,44 @@ var builtIn = sync.OnceValue(func() map[schema.GroupResource]*Rules {
 		"statefulsets.apps":      "PodTemplate spec.template",
 		"daemonsets.apps":        "PodTemplate spec.template",
 		// The data is that of any controller.
-		"controllerrevisions.apps":         "Strings data",
-		"jobs.batch":                       "PodTemplate spec.template",
-		"cronjobs.batch":                   "PodTemplate spec.jobTemplate.spec.template",
-		"serviceaccounts":                  "Secret secrets[*]\nSecret imagePullSecrets[*].name",
-		"ingresses.networking.k8s.io":      "Secret spec.tls[*].secretName",
-		"nodes":                            "ConfigMap spec.configSource.configMap",
-		"persistentvolumes":                volumeRules("spec"),
+		"controllerrevisions.apps": "Strings data",
+		"jobs.batch":               "PodTemplate spec.template",
+		"cronjobs.batch":           "PodTemplate spec.jobTemplate.spec.template",
+		// Kubernetes ignores the namespace of a Secret there.
+		"serviceaccounts":             "Secret secrets[*].name\nSecret imagePullSecrets[*].name",
+		"ingresses.networking.k8s.io": "Secret spec.tls[*].secretName",
+		"nodes": `
+ConfigMap spec.configSource.configMap
+ConfigMap status.config.active.configMap
+ConfigMap status.config.assigned.configMap
+ConfigMap status.config.lastKnownGood.configMap`,
+		"persistentvolumes":                volumeRules("spec") + volumeAnnotations(),
 		"volumeattachments.storage.k8s.io": volumeRules("spec.source.inlineVolumeSpec"),
-		"storageclasses.storage.k8s.io":    classRules(),
+		storageClasses:                     classRules(),
+
+		"ingressclasses.networking.k8s.io": parameter("spec.parameters"),
+		// The kind of the parameters is in the policy. If the namespace is absent, it is that of the request.
+		"validatingadmissionpolicybindings.admissionregistration.k8s.io": parameter("spec.paramRef"),
+		"mutatingadmissionpolicybindings.admissionregistration.k8s.io":   parameter("spec.paramRef"),
 
 		"mutatingwebhookconfigurations.admissionregistration.k8s.io":   injected,
 		"validatingwebhookconfigurations.admissionregistration.k8s.io": injected,
 		"apiservices.apiregistration.k8s.io":                           injected,
 		"customresourcedefinitions.apiextensions.k8s.io":               injected,
 
+		"gatewayclasses.gateway.networking.k8s.io": parameter("spec.parametersRef"),
 		"gateways.gateway.networking.k8s.io": `
 Secret spec.listeners[*].tls.certificateRefs[*]
-ConfigMap spec.listeners[*].tls.frontendValidation.caCertificateRefs[*]
-Secret spec.listeners[*].tls.frontendValidation.caCertificateRefs[*]
 Secret spec.tls.backend.clientCertificateRef
-ConfigMap spec.tls.frontend.default.validation.caCertificateRefs[*]
-Secret spec.tls.frontend.default.validation.caCertificateRefs[*]
-ConfigMap spec.tls.frontend.perPort[*].tls.validation.caCertificateRefs[*]
-Secret spec.tls.frontend.perPort[*].tls.validation.caCertificateRefs[*]
-Secret spec.backendTLS.clientCertificateRef`,
-		"backendtlspolicies.gateway.networking.k8s.io": "ConfigMap spec.validation.caCertificateRefs[*]\nSecret spec.validation.caCertificateRefs[*]",
+Secret spec.backendTLS.clientCertificateRef` +
+			parameter("spec.infrastructure.parametersRef") +
+			parameter("spec.listeners[*].tls.frontendValidation.caCertificateRefs[*]") +
+			parameter("spec.tls.frontend.default.validation.caCertificateRefs[*]") +
+			parameter("spec.tls.frontend.perPort[*].tls.validation.caCertificateRefs[*]"),
+		"backendtlspolicies.gateway.networking.k8s.io": parameter("spec.validation.caCertificateRefs[*]"),
 	} {
-		rules, err := Parse(text)
-		if err != nil {
+		rules := &Rules{patterns: resource == storageClasses}
+		if err := rules.read(text); err != nil {
 			panic("references: " + resource + ": " + err.Error()) // the table is constant
 		}
 		all[schema.ParseGroupResource(resource)] = rules

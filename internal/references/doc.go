@@ -10,12 +10,15 @@
 //	Secret spec.tls.secretName         the value is the name of a Secret
 //	ConfigMap spec.configs[*]          the value is a name, or an object with the fields name, namespace and kind
 //	Secret spec.name spec.namespace    the second place has the namespace of the Secret; only the last name of both may differ
+//	Secret spec.ca /                   the value is a namespace, a slash and a name, or a name alone
 //	PodTemplate spec.template          the value is a template of pods
 //	PodSpec spec.pod                   the value is the spec of a pod
 //	Strings spec.values                every string below this place may be the name of a ConfigMap or a Secret
 //
-// A reference without a namespace is one in the namespace of the object. A text with a slash is a namespace and a name. A name may have
-// placeholders such as ${pvc.name}, as in the parameters of a StorageClass; see Reference.Matches.
+// A reference without a namespace is one in the namespace of the object; if the object has none, it may be one in any namespace. Only a rule that
+// asks for it finds a reference to another namespace: a pod has none, so that its author cannot keep the objects of others from being deleted. A
+// text that is no name of an object is no reference. Names in the parameters of a StorageClass may have placeholders such as ${pvc.name}; see
+// Reference.Matches.
 //
 // [Rules] find references in decoded JSON, with the place of each. [Typed] finds them in the Go types of Kubernetes, without their places: the
 // server looks into each object that changes, so that is what has to be cheap. Everything here is safe for concurrent use.

@@ -3,7 +3,6 @@ package references
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
@@ -13,46 +12,11 @@ import (
 // Reference is a reference to a ConfigMap or a Secret.
 type Reference struct {
 	Kind Kind
-	// Namespace is empty for the namespace of the object that has the reference.
+	// Namespace is empty for the namespace of the object that has the reference. If that object has none, it may be any namespace.
 	Namespace string
 	Name      string
 	// Path is the place of the name.
 	Path *value.Path
-}
-
-// IsPattern reports whether the name or the namespace has a placeholder.
-func (r Reference) IsPattern() bool {
-	return strings.Contains(r.Name, placeholder) || strings.Contains(r.Namespace, placeholder)
-}
-
-// placeholder begins a part of a name that is known later.
-const placeholder = "${"
-
-// Matches reports whether a reference may be one to the object with a namespace and a name. A placeholder stands for any text.
-func (r Reference) Matches(namespace, name string) bool {
-	return matches(r.Namespace, namespace) && matches(r.Name, name)
-}
-
-// matches reports whether a text fits to one with placeholders.
-func matches(pattern, text string) bool {
-	before, rest, found := strings.Cut(pattern, placeholder)
-	if !found {
-		return pattern == text
-	}
-	text, found = strings.CutPrefix(text, before)
-	if !found {
-		return false
-	}
-	_, rest, found = strings.Cut(rest, "}")
-	if !found {
-		return true
-	}
-	for i := 0; i <= len(text); i++ {
-		if matches(rest, text[i:]) {
-			return true
-		}
-	}
-	return false
 }
 
 // Find returns the references of a decoded JSON object, in the order of the rules and of the lists. It sorts the keys of maps.
@@ -103,7 +67,9 @@ func (f *finder) field(in *field, object map[string]any, path *value.Path) {
 	for _, e := range in.ends {
 		name, _ := v.(string)
 		namespace, _ := object[e.namespace].(string)
-		f.add(e.kind, namespace, name, path)
+		if e.accepts(namespace, name) {
+			f.found = append(f.found, Reference{e.kind, namespace, name, path})
+		}
 	}
 }
 
@@ -114,7 +80,8 @@ func (f *finder) end(e end, v any, path *value.Path) {
 	}
 	switch v := v.(type) {
 	case string:
-		f.add(e.kind, "", v, path)
+		namespace, name := e.split(v)
+		f.add(e.kind, namespace, name, path)
 	case map[string]any:
 		if kind, _ := v["kind"].(string); kind == "" || kind == e.kind.String() {
 			name, _ := v["name"].(string)
@@ -125,17 +92,9 @@ func (f *finder) end(e end, v any, path *value.Path) {
 }
 
 func (f *finder) add(kind Kind, namespace, name string, path *value.Path) {
-	if namespace, name, ok := split(namespace, name); ok {
+	if mayRefer(namespace, name) {
 		f.found = append(f.found, Reference{kind, namespace, name, path})
 	}
-}
-
-// split divides a text into a namespace and a name. ok is false if there is no name.
-func split(namespace, text string) (_, name string, ok bool) {
-	if before, after, found := strings.Cut(text, "/"); found && !strings.Contains(text, placeholder) {
-		namespace, text = before, after
-	}
-	return namespace, text, text != ""
 }
 
 // strings adds every string below a value that may be a name: values, and keys of maps.
@@ -167,8 +126,8 @@ func (r *Rules) Visit(text []byte, visit Visit) error {
 		visitStrings(text, visit)
 		return nil
 	}
-	if len(r.root.fields) == 0 {
-		return nil
+	if r.root.isEmpty() {
+		return nil // do not decode
 	}
 	var object map[string]any
 	if err := utiljson.Unmarshal(text, &object); err != nil {

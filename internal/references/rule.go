@@ -3,6 +3,7 @@ package references
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"holdfast.dev/holdfast/value"
@@ -35,6 +36,9 @@ const Annotation = "holdfast.dev/references"
 // maxRules is how many rules a definition may declare. The server looks for each of them in each object that changes.
 const maxRules = 256
 
+// maxPlace is how long the place of a reference may be. It bounds the error messages, too.
+const maxPlace = 1024
+
 // form is what the value at the end of a rule is.
 type form uint8
 
@@ -45,6 +49,8 @@ const (
 	podSpec
 	// anything is a value in which every string may be a name.
 	anything
+	// qualified is a namespace, a slash and a name, or a name.
+	qualified
 )
 
 // Rules find the references in the objects of one kind. The zero value finds none.
@@ -52,6 +58,8 @@ type Rules struct {
 	root node
 	// strings says that every string of the object may be a name.
 	strings bool
+	// patterns says that names with a namespace of their own may have placeholders.
+	patterns bool
 }
 
 // node is a place in an object. Rules with the same beginning share nodes, so that each value is visited once.
@@ -79,14 +87,23 @@ type end struct {
 type namedEnd struct {
 	kind      Kind
 	namespace string
+	// patterns says that name and namespace may have placeholders.
+	patterns bool
 }
 
 // Everything returns the rules of a kind about which nothing is known: every string of an object may be a name.
 func Everything() *Rules { return &Rules{strings: true} }
 
-// Parse reads rules, one in each line. Empty lines, and those that begin with #, are skipped.
+// Parse reads rules, one in each line. Empty lines, and those that begin with #, are skipped. The error names the line.
 func Parse(text string) (*Rules, error) {
 	rules := &Rules{}
+	if err := rules.read(text); err != nil {
+		return nil, err
+	}
+	return rules, nil
+}
+
+func (r *Rules) read(text string) error {
 	count := 0
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
@@ -94,13 +111,13 @@ func Parse(text string) (*Rules, error) {
 			continue
 		}
 		if count++; count > maxRules {
-			return nil, fmt.Errorf("line %d: more than %d rules", i+1, maxRules)
+			return fmt.Errorf("line %d: more than %d rules", i+1, maxRules)
 		}
-		if err := rules.add(line); err != nil {
-			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		if err := r.add(line); err != nil {
+			return fmt.Errorf("line %d: %w", i+1, err)
 		}
 	}
-	return rules, nil
+	return nil
 }
 
 // add adds the rule in a line.
@@ -109,14 +126,9 @@ func (r *Rules) add(line string) error {
 	if len(words) < 2 || len(words) > 3 {
 		return fmt.Errorf("%q is not a kind and a path, as in \"Secret spec.tls.secretName\"", value.Cut(line, 80))
 	}
-	path, err := value.ParsePattern(words[1])
+	path, err := parsePlace(words[1])
 	if err != nil {
-		return fmt.Errorf("%s: %w", value.Cut(words[1], 80), err)
-	}
-	for _, step := range path.Steps() {
-		if step.Kind != value.Name && step.Kind != value.AnyName && step.Kind != value.AnyItem {
-			return fmt.Errorf("%s: a place in a list is [*]", value.Cut(words[1], 80))
-		}
+		return err
 	}
 	var last end
 	switch words[0] {
@@ -133,28 +145,49 @@ func (r *Rules) add(line string) error {
 	default:
 		return fmt.Errorf("%q is not one of ConfigMap, Secret, PodTemplate, PodSpec, Strings", value.Cut(words[0], 80))
 	}
-	if len(words) == 2 {
-		r.root.at(path).addEnd(last)
-		return nil
+	if len(words) == 3 {
+		if last.form != name {
+			return fmt.Errorf("%s has no namespace", words[0])
+		}
+		if words[2] != "/" {
+			return r.addNamed(path, words[2], last.kind)
+		}
+		last.form = qualified
 	}
-	if last.form != name || words[0] == "PodTemplate" {
-		return fmt.Errorf("%s has no namespace", words[0])
+	r.root.at(path).addEnd(last)
+	return nil
+}
+
+// parsePlace reads the place of a reference.
+func parsePlace(text string) (*value.Path, error) {
+	if len(text) > maxPlace {
+		return nil, fmt.Errorf("%s: longer than %d bytes", value.Cut(text, 80), maxPlace)
 	}
-	return r.addNamed(path, words[2], last.kind)
+	path, err := value.ParsePattern(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", value.Cut(text, 80), err)
+	}
+	for _, step := range path.Steps() {
+		if step.Kind != value.Name && step.Kind != value.AnyName && step.Kind != value.AnyItem {
+			return nil, fmt.Errorf("%s: the place of an item in a list must be [*]", value.Cut(text, 80))
+		}
+	}
+	return path, nil
 }
 
 // addNamed adds a rule with a place for the namespace.
 func (r *Rules) addNamed(path *value.Path, text string, kind Kind) error {
-	namespace, err := value.ParsePattern(text)
+	namespace, err := parsePlace(text)
 	if err != nil {
-		return fmt.Errorf("%s: %w", value.Cut(text, 80), err)
+		return err
 	}
-	if namespace.Len() == 0 || path.Last().Kind != value.Name || namespace.Last().Kind != value.Name || !path.Parent().Equal(namespace.Parent()) {
+	if path.Last().Kind != value.Name || namespace.Last().Kind != value.Name || !path.Parent().Equal(namespace.Parent()) {
 		return errors.New("the name and the namespace must be fields of the same object")
 	}
-	parent := r.root.at(path.Parent())
-	f := parent.field(path.Last().Name)
-	f.ends = append(f.ends, namedEnd{kind: kind, namespace: namespace.Last().Name})
+	f := r.root.at(path.Parent()).field(path.Last().Name)
+	if e := (namedEnd{kind, namespace.Last().Name, r.patterns}); !slices.Contains(f.ends, e) {
+		f.ends = append(f.ends, e)
+	}
 	return nil
 }
 
@@ -183,6 +216,11 @@ func (n *node) at(path *value.Path) *node {
 	return n
 }
 
+// isEmpty reports whether no rule goes through a node.
+func (n *node) isEmpty() bool {
+	return len(n.fields) == 0 && n.items == nil && n.values == nil && len(n.ends) == 0
+}
+
 // field returns the field of a node with a name.
 func (n *node) field(name string) *field {
 	for i := range n.fields {
@@ -197,7 +235,9 @@ func (n *node) field(name string) *field {
 // addEnd adds the end of a rule. The rules of a pod begin at the node.
 func (n *node) addEnd(e end) {
 	if e.form != podSpec {
-		n.ends = append(n.ends, e)
+		if !slices.Contains(n.ends, e) {
+			n.ends = append(n.ends, e)
+		}
 		return
 	}
 	for _, line := range podRules() {

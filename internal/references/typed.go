@@ -39,13 +39,13 @@ type typedKey struct {
 
 // typedNamed is a namedEnd whose namespace is a field of the struct.
 type typedNamed struct {
-	kind      Kind
-	namespace []int
+	namedEnd
+	index []int
 }
 
 // typedEnd is an end whose value is a string, a struct with a name, or encoded JSON.
 type typedEnd struct {
-	kind Kind
+	end
 	// name, namespace and objectKind are the fields of a struct, nil if it has none.
 	name, namespace, objectKind []int
 	encoded                     bool
@@ -54,6 +54,9 @@ type typedEnd struct {
 // Typed returns the rules for objects of the type of an object. The error names a place that the type does not have.
 func (r *Rules) Typed(object any) (*Typed, error) {
 	t := reflect.TypeOf(object)
+	if r.strings {
+		return nil, fmt.Errorf("%v: a rule must name the place of a reference", t)
+	}
 	root, err := compile(&r.root, t, "")
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", t, err)
@@ -140,18 +143,18 @@ func (n *typedNode) addField(f *field, t reflect.Type, at string) error {
 		if namespace == nil {
 			return fmt.Errorf("%s has no %s beside it", at, e.namespace)
 		}
-		out.ends = append(out.ends, typedNamed{kind: e.kind, namespace: namespace})
+		out.ends = append(out.ends, typedNamed{e, namespace})
 	}
 	n.fields = append(n.fields, out)
 	return nil
 }
 
 func compileEnd(e end, t reflect.Type, at string) (typedEnd, error) {
-	out := typedEnd{kind: e.kind}
+	out := typedEnd{end: e}
 	switch {
 	case e.form == anything && t == rawExtension:
 		out.encoded = true
-	case e.form == name && t.Kind() == reflect.String:
+	case e.form != anything && t.Kind() == reflect.String:
 	case e.form == name && t.Kind() == reflect.Struct && fieldIndex(t, "name") != nil:
 		out.name, out.namespace, out.objectKind = fieldIndex(t, "name"), fieldIndex(t, "namespace"), fieldIndex(t, "kind")
 	default:
@@ -194,7 +197,7 @@ func (n *typedNode) visit(v reflect.Value, visit Visit) {
 			f.node.visit(inner, visit)
 		}
 		for _, e := range f.ends {
-			add(visit, e.kind, text(v.FieldByIndex(e.namespace)), text(inner))
+			e.visit(text(v.FieldByIndex(e.index)), text(inner), visit)
 		}
 	}
 	for i := range n.keys {
@@ -225,7 +228,13 @@ func (k *typedKey) visit(in reflect.Value, visit Visit) {
 		if found := in.MapIndex(reflect.ValueOf(e.namespace).Convert(in.Type().Key())); found.IsValid() {
 			namespace = text(found)
 		}
-		add(visit, e.kind, namespace, text(v))
+		e.visit(namespace, text(v), visit)
+	}
+}
+
+func (e namedEnd) visit(namespace, name string, visit Visit) {
+	if e.accepts(namespace, name) {
+		visit(e.kind, namespace, name)
 	}
 }
 
@@ -235,7 +244,8 @@ func (e *typedEnd) visit(v reflect.Value, visit Visit) {
 		raw, _ := v.Interface().(runtime.RawExtension)
 		visitStrings(raw.Raw, visit)
 	case e.name == nil:
-		add(visit, e.kind, "", v.String())
+		namespace, name := e.split(v.String())
+		add(visit, e.kind, namespace, name)
 	default:
 		if e.objectKind != nil {
 			if kind := text(v.FieldByIndex(e.objectKind)); kind != "" && kind != e.kind.String() {
@@ -261,8 +271,8 @@ func text(v reflect.Value) string {
 	return v.String()
 }
 
-func add(visit Visit, kind Kind, namespace, found string) {
-	if namespace, name, ok := split(namespace, found); ok {
+func add(visit Visit, kind Kind, namespace, name string) {
+	if mayRefer(namespace, name) {
 		visit(kind, namespace, name)
 	}
 }
