@@ -1,14 +1,17 @@
 package node
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/internal/projection"
+	"holdfast.dev/holdfast/internal/references"
 )
 
 // Record holds what an agent knows about one pod. A record that was passed to
@@ -81,6 +84,25 @@ func (r *Record) source(ref Ref) *Source {
 		}
 	}
 	return nil
+}
+
+// pins returns the immutable objects whose content the pod has, in the order of kinds and names.
+func (r *Record) pins() []references.Pin {
+	var pins []references.Pin
+	for _, source := range r.Sources {
+		if !source.Immutable {
+			continue
+		}
+		kind := references.ConfigMap
+		if source.Kind == projection.Secret {
+			kind = references.Secret
+		}
+		pins = append(pins, references.Pin{Kind: kind, Name: source.Name, UID: source.UID})
+	}
+	slices.SortFunc(pins, func(a, b references.Pin) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
+	})
+	return pins
 }
 
 // setSource adds or replaces a source, and reports whether the record changed.

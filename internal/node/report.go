@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcore "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
+
+	"holdfast.dev/holdfast/internal/references"
 )
 
 const (
@@ -29,6 +31,9 @@ const (
 	// reasonRemoved is the reason of the condition after the agent has removed the files of a
 	// pod that ended.
 	reasonRemoved = "VolumesRemoved"
+	// reasonPinned is the reason of the condition that lists the immutable objects whose content
+	// a pod has.
+	reasonPinned = "ImmutableObjects"
 	// longestMessage is the length at which a message is cut. The limit for Events is
 	// 1,024 bytes.
 	longestMessage = 1000
@@ -48,8 +53,8 @@ func (a *Agent) startEvents(ctx context.Context, running *sync.WaitGroup) {
 
 // report sets the condition VolumesReady of the pod: true if there are no problems,
 // false with the problems as its message otherwise. It sends an Event if a volume failed
-// and the reasons are new.
-func (a *Agent) report(ctx context.Context, pod *corev1.Pod, problems []problem) error {
+// and the reasons are new. It also sets the condition with the pins of the record.
+func (a *Agent) report(ctx context.Context, pod *corev1.Pod, record *Record, problems []problem) error {
 	var all, failures, details []string
 	for _, problem := range problems {
 		all = append(all, problem.text)
@@ -62,7 +67,7 @@ func (a *Agent) report(ctx context.Context, pod *corev1.Pod, problems []problem)
 	if len(all) > 0 {
 		want.Status, want.Reason, want.Message = corev1.ConditionFalse, reasonNotReady, shorten(all)
 	}
-	current := conditionOf(pod)
+	current := conditionOf(pod, VolumesReady)
 	failure := shorten(failures)
 	a.mu.Lock()
 	last, known := a.reported[pod.UID]
@@ -75,34 +80,40 @@ func (a *Agent) report(ctx context.Context, pod *corev1.Pod, problems []problem)
 	case len(all) == 0 && changed && current != nil && current.Status == corev1.ConditionFalse:
 		a.events.Event(pod, corev1.EventTypeNormal, reasonReady, "all volumes are ready")
 	}
-	return a.setCondition(ctx, pod, want)
+	return a.setConditions(ctx, pod, want, pinned(record.pins()))
 }
 
-// reportRemoved sets the condition of a pod that exists and has no files any more.
+// reportRemoved sets the conditions of a pod that exists and has no files any more.
 func (a *Agent) reportRemoved(ctx context.Context, pod *corev1.Pod, message string) error {
-	return a.setCondition(ctx, pod, corev1.PodCondition{
+	return a.setConditions(ctx, pod, corev1.PodCondition{
 		Type: VolumesReady, Status: corev1.ConditionFalse, Reason: reasonRemoved, Message: message,
-	})
+	}, pinned(nil))
 }
 
-// setCondition writes the condition VolumesReady, unless the pod has it already.
-func (a *Agent) setCondition(ctx context.Context, pod *corev1.Pod, want corev1.PodCondition) error {
-	current := conditionOf(pod)
-	if current != nil && current.Status == want.Status && current.Reason == want.Reason && current.Message == want.Message {
-		return nil
+// pinned returns the condition with the pins of a pod. It has no status if there are none.
+func pinned(pins []references.Pin) corev1.PodCondition {
+	if len(pins) == 0 {
+		return corev1.PodCondition{Type: references.Pinned}
 	}
-	want.LastTransitionTime = metav1.NewTime(a.Clock.Now())
-	if current != nil && current.Status == want.Status {
-		want.LastTransitionTime = current.LastTransitionTime
+	return corev1.PodCondition{
+		Type: references.Pinned, Status: corev1.ConditionTrue, Reason: reasonPinned, Message: references.FormatPins(pins),
+	}
+}
+
+// setConditions writes the conditions that the pod does not have yet, in one request. It removes those without a status.
+func (a *Agent) setConditions(ctx context.Context, pod *corev1.Pod, wanted ...corev1.PodCondition) error {
+	var changes []any
+	for _, want := range wanted {
+		if change := a.conditionChange(conditionOf(pod, want.Type), want); change != nil {
+			changes = append(changes, change)
+		}
+	}
+	if len(changes) == 0 {
+		return nil
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID},
-		// Write every field, empty ones too: a strategic merge patch keeps the old
-		// value of a field that is left out.
-		"status": map[string]any{"conditions": []any{map[string]any{
-			"type": want.Type, "status": want.Status, "reason": want.Reason, "message": want.Message,
-			"lastTransitionTime": want.LastTransitionTime,
-		}}},
+		"status":   map[string]any{"conditions": changes},
 	})
 	if err != nil {
 		return err
@@ -112,9 +123,31 @@ func (a *Agent) setCondition(ctx context.Context, pod *corev1.Pod, want corev1.P
 		return nil // deleted, perhaps created again; the watch of pods reports it
 	}
 	if err != nil {
-		return fmt.Errorf("condition of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		return fmt.Errorf("conditions of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil
+}
+
+// conditionChange returns the item of a strategic merge patch that replaces a condition, nil if it is as wanted.
+func (a *Agent) conditionChange(current *corev1.PodCondition, want corev1.PodCondition) map[string]any {
+	if want.Status == "" {
+		if current == nil {
+			return nil
+		}
+		return map[string]any{"type": want.Type, "$patch": "delete"}
+	}
+	want.LastTransitionTime = metav1.NewTime(a.Clock.Now())
+	if current != nil && current.Status == want.Status {
+		if current.Reason == want.Reason && current.Message == want.Message {
+			return nil
+		}
+		want.LastTransitionTime = current.LastTransitionTime
+	}
+	// Write every field, empty ones too: a strategic merge patch keeps the old value of a field that is left out.
+	return map[string]any{
+		"type": want.Type, "status": want.Status, "reason": want.Reason, "message": want.Message,
+		"lastTransitionTime": want.LastTransitionTime,
+	}
 }
 
 // shorten joins the lines of a message and cuts it.
@@ -126,9 +159,9 @@ func shorten(lines []string) string {
 	return message
 }
 
-func conditionOf(pod *corev1.Pod) *corev1.PodCondition {
+func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
 	for i := range pod.Status.Conditions {
-		if pod.Status.Conditions[i].Type == VolumesReady {
+		if pod.Status.Conditions[i].Type == kind {
 			return &pod.Status.Conditions[i]
 		}
 	}

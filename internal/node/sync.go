@@ -147,7 +147,7 @@ func (a *Agent) isCurrent(pod *corev1.Pod) bool {
 }
 
 // refreshPod brings every volume of a pod up to date and reports the result in the
-// condition of the pod.
+// conditions of the pod.
 func (a *Agent) refreshPod(ctx context.Context, pod *corev1.Pod) (outcome, error) {
 	name := cache.MetaObjectToName(pod)
 	record := a.copyRecord(name, pod.UID)
@@ -176,7 +176,7 @@ func (a *Agent) refreshPod(ctx context.Context, pod *corev1.Pod) (outcome, error
 	}
 	round.addUnsupported(pod)
 	if round.canReport(a.loop.Retries(name)) {
-		round.failed = append(round.failed, a.report(ctx, pod, round.problems))
+		round.failed = append(round.failed, a.report(ctx, pod, record, round.problems))
 	}
 	return round.outcome, errors.Join(round.failed...)
 }
