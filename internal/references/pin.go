@@ -3,11 +3,13 @@ package references
 import (
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pinned is the type of the condition in which an agent reports the pins of a pod: its message has the text of FormatPins.
-const Pinned = "holdfast.dev/Pinned"
+// Pinned is the condition of a pod in which an agent reports which immutable ConfigMaps and Secrets the pod has files of, with their UIDs. Its
+// message has the text of FormatPins.
+const Pinned corev1.PodConditionType = "holdfast.dev/Pinned"
 
 // maxPins is how long the text of pins is at most. The message of a condition may have 32 KiB.
 const maxPins = 16 << 10
