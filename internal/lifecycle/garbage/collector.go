@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
@@ -14,6 +15,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/connection/inprocess"
 	"holdfast.dev/holdfast/internal/reconcile"
+	"holdfast.dev/holdfast/internal/stored"
 )
 
 const (
@@ -58,7 +60,7 @@ type collector struct {
 	graph  *graph
 	loop   *reconcile.Loop[types.UID]
 	kinds  kinds
-	stored *storedKinds
+	stored *stored.Watches[metav1.PartialObjectMetadata]
 
 	// known are the kinds that discovery returned last. Only watchKinds uses it.
 	known       []*kind
@@ -78,7 +80,7 @@ func Run(ctx context.Context, config Config) {
 		config:      config,
 		kinds:       kinds{waiting: map[types.UID]struct{}{}, removed: map[schema.GroupKind]*kind{}},
 		definitions: newDefinitions(),
-		stored:      newStoredKinds(config.Stored),
+		stored:      stored.New("garbage", everywhere{config.Stored}),
 		discovered:  make(chan struct{}),
 		monitors:    map[*kind]*monitor{},
 	}
@@ -97,7 +99,7 @@ func Run(ctx context.Context, config Config) {
 		for _, m := range c.monitors {
 			m.stopWatch()
 		}
-		c.stored.running.Wait()
+		c.stored.Wait()
 	})
 	// An owner that a watch has seen need not be read from the server. So start the
 	// workers after all objects are listed.

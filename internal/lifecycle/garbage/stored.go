@@ -5,6 +5,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"holdfast.dev/holdfast/internal/stored"
 )
 
 // Stored reads the metadata of objects where the server stores them. Unlike the API, it does not
@@ -22,19 +25,53 @@ type Stored interface {
 }
 
 // List are the objects of a resource at a revision of the store.
-type List struct {
-	Items    []metav1.PartialObjectMetadata
-	Revision int64
-}
+type List = stored.List[metav1.PartialObjectMetadata]
 
 // Change is a change of one object.
-type Change struct {
-	Resource schema.GroupResource
-	// Object has at least its name and namespace. It has nothing else if the object was deleted.
-	Object  metav1.PartialObjectMetadata
-	Deleted bool
-	// Revision is the revision of the store after the change.
-	Revision int64
-	// Err is the reason that the object cannot be read.
-	Err error
+type Change = stored.Change[metav1.PartialObjectMetadata]
+
+// everywhere are the objects of all namespaces.
+type everywhere struct{ Stored }
+
+// List implements stored.Objects.
+func (e everywhere) List(ctx context.Context, resource schema.GroupResource) (List, error) {
+	return e.Stored.List(ctx, resource, "")
 }
+
+// storedMonitor passes the stored objects of a kind to its monitor.
+type storedMonitor struct {
+	*monitor
+	// uids are the UIDs of the objects, which a deletion does not tell.
+	uids map[objectName]types.UID
+}
+
+type objectName struct{ namespace, name string }
+
+// Replace implements stored.Receiver.
+func (m *storedMonitor) Replace(items []metav1.PartialObjectMetadata) {
+	m.uids = make(map[objectName]types.UID, len(items))
+	objects := make([]*object, 0, len(items))
+	for i := range items {
+		item := &items[i]
+		m.uids[objectName{item.Namespace, item.Name}] = item.UID
+		objects = append(objects, newObject(m.kind, item))
+	}
+	m.replace(objects)
+}
+
+// Change implements stored.Receiver.
+func (m *storedMonitor) Change(change Change) {
+	name := objectName{change.Object.Namespace, change.Object.Name}
+	if !change.Deleted {
+		m.uids[name] = change.Object.UID
+		m.graph.observe(newObject(m.kind, &change.Object))
+		return
+	}
+	if uid, ok := m.uids[name]; ok {
+		delete(m.uids, name)
+		m.graph.deleted(uid)
+	}
+}
+
+// Fail implements stored.Receiver.
+func (m *storedMonitor) Fail(ctx context.Context, err error) { m.setFailed(ctx, err) }

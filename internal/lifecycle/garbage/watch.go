@@ -39,8 +39,8 @@ func (c *collector) startMonitor(ctx context.Context, k *kind) *monitor {
 		m.definitions = c.definitions
 	}
 	m.graph.counter.WatchStarted(k.GroupResource())
-	if c.stored.has(k) {
-		m.stopWatch = c.stored.watch(ctx, m)
+	if c.config.Stored != nil && c.config.Stored.Has(k.GroupVersionResource) {
+		m.stopWatch = c.stored.Follow(ctx, k.GroupResource(), &storedMonitor{monitor: m})
 	} else {
 		m.stopWatch = m.watchKind(ctx, c.config)
 	}
