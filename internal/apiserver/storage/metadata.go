@@ -35,29 +35,17 @@ type Metadata struct {
 func (r Readable) Metadata(ctx context.Context, resource schema.GroupResource, namespace string) (Metadata, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	part := etcd.Range{Prefix: storedUnder(resource), Limit: readPage}
-	if namespace != "" {
-		part.Prefix += namespace + "/"
-	}
 	found := Metadata{}
-	for {
-		page, err := r.Client.Page(ctx, part)
-		if err != nil {
-			return Metadata{}, err
-		}
-		for _, pair := range page.Pairs {
-			meta, err := r.metadata(ctx, resource, pair)
-			if err != nil {
-				return Metadata{}, err
-			}
-			found.Items, part.After = append(found.Items, meta), pair.Key
-		}
-		// All pages are of the revision of the first one.
-		part.Revision, found.Revision = page.Revision, page.Revision
-		if len(page.Pairs) < readPage {
-			return found, nil
-		}
+	var err error
+	found.Revision, err = r.Visit(ctx, Part{Resource: resource, Namespace: namespace, Snapshot: true}, func(stored Stored) error {
+		meta, err := stored.metadata()
+		found.Items = append(found.Items, meta)
+		return err
+	})
+	if err != nil {
+		return Metadata{}, err
 	}
+	return found, nil
 }
 
 // MetadataChange is a change of the metadata of a stored custom resource.
@@ -72,24 +60,16 @@ type MetadataChange struct {
 	Err error
 }
 
-// WatchMetadata calls change for each change of a custom resource of an API group, in order. It
-// calls begun once: all changes of the store from then on will be seen. It returns an error when
-// ctx ends, or when the changes cannot be read any more.
+// WatchMetadata is Watch with the metadata of the objects.
 func (r Readable) WatchMetadata(ctx context.Context, group string, begun func(), change func(MetadataChange)) error {
-	prefix := KeyPrefix + "/" + group + "/"
-	return r.Client.Watch(ctx, prefix, etcd.Watcher{Begun: begun, Change: func(changed etcd.Change) {
-		c := MetadataChange{Deleted: changed.Deleted, Revision: changed.Revision}
-		parts := strings.Split(strings.TrimPrefix(changed.Key, prefix), "/")
-		c.Resource = schema.GroupResource{Group: group, Resource: parts[0]}
-		if !changed.Deleted {
-			c.Object, c.Err = r.metadata(ctx, c.Resource, changed.Pair)
+	return r.Watch(ctx, group, begun, func(changed Change) {
+		c := MetadataChange{Resource: changed.Resource, Deleted: changed.Deleted, Revision: changed.Revision, Err: changed.Err}
+		if !c.Deleted && c.Err == nil {
+			c.Object, c.Err = changed.metadata()
 		}
-		c.Object.Name = parts[len(parts)-1]
-		if len(parts) > 2 {
-			c.Object.Namespace = parts[1]
-		}
+		c.Object.Name, c.Object.Namespace = changed.Name, changed.Namespace
 		change(c)
-	}})
+	})
 }
 
 // storedMetadata are the fields of a stored object that metadata decodes. The managed fields are
@@ -135,18 +115,15 @@ func (r Readable) transformer(resource schema.GroupResource) value.Transformer {
 	return r.Transformers.TransformerForResource(resource)
 }
 
-func (r Readable) metadata(ctx context.Context, resource schema.GroupResource, pair etcd.Pair) (metav1.PartialObjectMetadata, error) {
-	data, _, err := r.decrypt(ctx, resource, pair)
-	if err != nil {
-		return metav1.PartialObjectMetadata{}, err
-	}
+// metadata returns the metadata of an object.
+func (s Stored) metadata() (metav1.PartialObjectMetadata, error) {
 	var stored storedMetadata
-	if !bytes.HasPrefix(data, []byte("{")) || json.Unmarshal(data, &stored) != nil {
-		return metav1.PartialObjectMetadata{}, fmt.Errorf("%s is not stored as JSON", strings.TrimPrefix(pair.Key, KeyPrefix+"/"))
+	if !bytes.HasPrefix(s.Text, []byte("{")) || json.Unmarshal(s.Text, &stored) != nil {
+		return metav1.PartialObjectMetadata{}, fmt.Errorf("%s is not stored as JSON", strings.TrimPrefix(s.key, KeyPrefix+"/"))
 	}
 	m := stored.Metadata
 	return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: strconv.FormatInt(pair.Revision, 10),
+		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: strconv.FormatInt(s.Revision, 10),
 		DeletionTimestamp: m.DeletionTimestamp, Finalizers: m.Finalizers, OwnerReferences: m.OwnerReferences,
 		Annotations: m.Annotations.annotations(),
 	}}, nil

@@ -34,30 +34,53 @@ func (s Stored) FullName() string {
 	return s.Namespace + "/" + s.Name
 }
 
-// Scan calls a function for every stored object of a resource that was written after a revision, until the function returns an
-// error. It reads etcd in pages, each at its newest revision, and returns the revision of the first page: an object that was written
-// later may be missing.
+// Part names stored objects.
+type Part struct {
+	Resource schema.GroupResource
+	// Namespace is the one of the objects, empty for all.
+	Namespace string
+	// After leaves out the objects that were not written after this revision.
+	After int64
+	// Snapshot reads all objects at one revision of the store. A read that takes long may then fail, because etcd has removed the revision.
+	Snapshot bool
+}
+
+// Prefix returns the prefix of the keys of the objects.
+func (p Part) Prefix() string {
+	if p.Namespace == "" {
+		return storedUnder(p.Resource)
+	}
+	return storedUnder(p.Resource) + p.Namespace + "/"
+}
+
+// Scan calls a function for every stored object of a resource that was written after a revision, see Visit.
 func (r Readable) Scan(ctx context.Context, resource schema.GroupResource, after int64, visit func(Stored) error) (int64, error) {
-	part := etcd.Range{Prefix: storedUnder(resource), Limit: scanPage}
+	return r.Visit(ctx, Part{Resource: resource, After: after}, visit)
+}
+
+// Visit calls a function for every object of a part, until the function returns an error. It reads etcd in pages, each at its newest
+// revision unless the part is a snapshot, and returns the revision of the first page: an object that was written later may be missing.
+func (r Readable) Visit(ctx context.Context, part Part, visit func(Stored) error) (int64, error) {
+	pages, under := etcd.Range{Prefix: part.Prefix(), Limit: scanPage}, storedUnder(part.Resource)
 	var first int64
 	for {
-		page, err := r.Client.Page(ctx, part)
+		page, err := r.Client.Page(ctx, pages)
 		if err != nil {
 			return first, err
 		}
 		if first == 0 {
 			first = page.Revision
 		}
+		if part.Snapshot {
+			pages.Revision = first
+		}
 		for _, pair := range page.Pairs {
-			part.After = pair.Key
-			if pair.Revision <= after {
+			pages.After = pair.Key
+			if pair.Revision <= part.After {
 				continue
 			}
-			stored := Stored{Name: strings.TrimPrefix(pair.Key, part.Prefix), Revision: pair.Revision, key: pair.Key}
-			if namespace, name, ok := strings.Cut(stored.Name, "/"); ok {
-				stored.Namespace, stored.Name = namespace, name
-			}
-			if stored.Text, stored.Stale, err = r.decrypt(ctx, resource, pair); err != nil {
+			stored := newStored(under, pair)
+			if stored.Text, stored.Stale, err = r.decrypt(ctx, part.Resource, pair); err != nil {
 				return first, err
 			}
 			if err := visit(stored); err != nil {
@@ -68,4 +91,39 @@ func (r Readable) Scan(ctx context.Context, resource schema.GroupResource, after
 			return first, nil
 		}
 	}
+}
+
+// newStored returns the object of a pair, without its text. The keys of its resource have a prefix.
+func newStored(prefix string, pair etcd.Pair) Stored {
+	stored := Stored{Name: strings.TrimPrefix(pair.Key, prefix), Revision: pair.Revision, key: pair.Key}
+	if namespace, name, ok := strings.Cut(stored.Name, "/"); ok {
+		stored.Namespace, stored.Name = namespace, name
+	}
+	return stored
+}
+
+// Change is a change of a stored custom resource.
+type Change struct {
+	Resource schema.GroupResource
+	// Stored has no text if the object was deleted, or if Err is not nil.
+	Stored
+	Deleted bool
+	// Err is the reason that the stored object cannot be decrypted.
+	Err error
+}
+
+// Watch calls change for each change of a custom resource of an API group, in order. It
+// calls begun once: all changes of the store from then on will be seen. It returns an error when
+// ctx ends, or when the changes cannot be read any more.
+func (r Readable) Watch(ctx context.Context, group string, begun func(), change func(Change)) error {
+	prefix := KeyPrefix + "/" + group + "/"
+	return r.Client.Watch(ctx, prefix, etcd.Watcher{Begun: begun, Change: func(changed etcd.Change) {
+		plural, _, _ := strings.Cut(strings.TrimPrefix(changed.Key, prefix), "/")
+		c := Change{Resource: schema.GroupResource{Group: group, Resource: plural}, Deleted: changed.Deleted}
+		c.Stored = newStored(prefix+plural+"/", changed.Pair)
+		if !changed.Deleted {
+			c.Text, c.Stale, c.Err = r.decrypt(ctx, c.Resource, changed.Pair)
+		}
+		change(c)
+	}})
 }
