@@ -35,6 +35,8 @@ const (
 	catchUpEntries = 1
 	// quotaBytes bounds the size of the database. The default of etcd is 2 GiB.
 	quotaBytes = 8 << 30
+	// txnOps bounds the operations of a transaction. A Fence may have a prefix for each kind. The default of etcd is 128.
+	txnOps = 4096
 
 	startTimeout = 30 * time.Second
 	// closeTimeout bounds the shutdown. All acknowledged writes are on disk already.
@@ -86,6 +88,7 @@ func newConfig(dir string) *embed.Config {
 	cfg.ListenPeerUrls, cfg.ListenClientUrls = nil, nil
 	cfg.TickMs, cfg.ElectionMs = tickMs, electionMs
 	cfg.SnapshotCount, cfg.SnapshotCatchUpEntries = snapshotEvery, catchUpEntries
+	cfg.MaxTxnOps = txnOps
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	return cfg
 }

@@ -89,6 +89,58 @@ func TestFence(t *testing.T) {
 	}
 }
 
+// A write with a fence of prefixes needs that no key below one of them was written. The prefixes may be many.
+func TestFenceOfPrefixes(t *testing.T) {
+	t.Parallel()
+	member := start(t, filepath.Join(t.TempDir(), "etcd"))
+	defer member.Close()
+	client := member.Client()
+	defer client.Close()
+	store := configMaps(t, client)
+	for _, name := range []string{"a", "b", "x/1", "y/1"} {
+		if err := create(t.Context(), store, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := client.Page(t.Context(), etcd.Range{Prefix: "/registry/", Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fence := etcd.Fence{Revision: page.Revision, Prefixes: []string{"/registry/configmaps/x/", "/registry/configmaps/y/"}}
+	for i := range 300 {
+		fence.Prefixes = append(fence.Prefixes, "/registry/empty"+strconv.Itoa(i)+"/")
+	}
+	remove := func(name string, fence etcd.Fence) error {
+		ctx := etcd.WithFence(t.Context(), fence)
+		return store.Delete(ctx, "/configmaps/"+name, &corev1.ConfigMap{}, nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{})
+	}
+	// Neither writes of other keys nor deletions break the fence.
+	if err := create(t.Context(), store, "c"); err != nil {
+		t.Fatal(err)
+	}
+	if err := remove("y/1", etcd.Fence{Revision: page.Revision}); err != nil {
+		t.Fatal(err)
+	}
+	if err := remove("a", fence); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	if err := create(t.Context(), store, "x/2"); err != nil {
+		t.Fatal(err)
+	}
+	var failed *etcd.FenceError
+	if err := remove("b", fence); !errors.As(err, &failed) || failed.Current <= page.Revision {
+		t.Errorf("delete behind a broken fence: %v", err)
+	}
+	fence.Renew = func(_ context.Context, failed *etcd.FenceError) (int64, bool) { return failed.Current, true }
+	if err := remove("b", fence); err != nil {
+		t.Errorf("delete behind a fence that can be renewed: %v", err)
+	}
+	// Without the object, the error is that of any delete.
+	if err := remove("b", fence); !storage.IsNotFound(err) {
+		t.Errorf("delete of an object that is gone: %v", err)
+	}
+}
+
 // Replace stores a value only if the pair is the stored one and the fence holds.
 func TestReplace(t *testing.T) {
 	t.Parallel()
