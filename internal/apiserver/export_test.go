@@ -4,6 +4,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
 	"holdfast.dev/holdfast/internal/admission/keep"
+	"holdfast.dev/holdfast/internal/apiserver/referrers"
 	"holdfast.dev/holdfast/internal/connection/inprocess"
 )
 
@@ -19,4 +20,6 @@ func (s *Server) OnStart(name string, do func() error) error {
 func (s *Server) Source() inprocess.Source { return s.served.source }
 
 // Keep returns the plugin that refuses to delete objects.
+func (s *Server) References() *referrers.Index { return s.served.references }
+
 func (s *Server) Keep() *keep.Plugin { return s.served.keep }

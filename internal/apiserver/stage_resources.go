@@ -16,6 +16,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 	"holdfast.dev/holdfast/internal/apiserver/migration"
 	"holdfast.dev/holdfast/internal/apiserver/plugins"
+	"holdfast.dev/holdfast/internal/apiserver/referrers"
 	"holdfast.dev/holdfast/internal/apiserver/routes"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
@@ -42,6 +43,8 @@ type resourcesStage struct {
 	definition func(schema.GroupResource) *definition.CustomResourceDefinition
 	// validity judges the stored objects of definitions.
 	validity *validity.Controller
+	// references says which objects refer to ConfigMaps and Secrets.
+	references *referrers.Index
 	// definitionsRead is closed when the stored definitions are served.
 	definitionsRead <-chan struct{}
 }
@@ -135,6 +138,11 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	}
 	stores := maps.Clone(registries.Stores)
 	stores[definitions.Resource] = store
+	b.References.Start(referrers.Config{Objects: stored.readable, Stores: stores})
+	b.Metrics.MustRegister(b.References)
+	if err := i.hooks.InBackground("follow-references", b.References.Run); err != nil {
+		return resourcesStage{}, err
+	}
 	return resourcesStage{
 		server: server, hooks: i.hooks, readiness: readiness, keep: admission.Keep,
 		source: newInProcess(stores, i.Router),
@@ -144,5 +152,6 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 		}),
 		stored:         storedObjects{readable: stored.readable, custom: customResources, router: i.Router},
 		storageVersion: customResources.StorageVersion, definition: customResources.Definition, definitionsRead: read, validity: checks,
+		references: b.References,
 	}, nil
 }

@@ -94,6 +94,9 @@ type namedEnd struct {
 // Everything returns the rules of a kind about which nothing is known: every string of an object may be a name.
 func Everything() *Rules { return &Rules{strings: true} }
 
+// IsEverything reports whether the rules are those of Everything.
+func (r *Rules) IsEverything() bool { return r.strings }
+
 // Parse reads rules, one in each line. Empty lines, and those that begin with #, are skipped. The error names the line.
 func Parse(text string) (*Rules, error) {
 	rules := &Rules{}

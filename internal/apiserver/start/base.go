@@ -16,6 +16,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/console"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/kubelet"
+	"holdfast.dev/holdfast/internal/apiserver/referrers"
 	"holdfast.dev/holdfast/internal/native"
 )
 
@@ -36,6 +37,8 @@ type Base struct {
 	Router *aggregation.Router
 	// Reports answers the requests of the console.
 	Reports *console.Reports
+	// References says which objects refer to ConfigMaps and Secrets.
+	References *referrers.Index
 	// ClientCA verifies client certificates.
 	ClientCA dynamiccertificates.CAContentProvider
 	// Metrics are Holdfast's own metrics of this server.
@@ -71,7 +74,7 @@ func NewBase(config config.Server, o *Opened) (Base, error) {
 	return Base{
 		Opened: o, Config: config, Scheme: scheme, Codecs: codecs, Generic: generic, ClientCA: clientCA, Clients: clients,
 		Router:  &aggregation.Router{},
-		Reports: &console.Reports{},
+		Reports: &console.Reports{}, References: referrers.New(),
 		Metrics: newMetrics(),
 		Running: wait.ContextForChannel(generic.DrainedNotify()),
 	}, nil

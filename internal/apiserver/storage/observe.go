@@ -27,6 +27,37 @@ type Observer interface {
 	Progress(version uint64)
 }
 
+// Observers are several observers of one resource, which are called one after the other.
+type Observers []Observer
+
+// Begin implements Observer.
+func (o Observers) Begin(ask func(context.Context) error) {
+	for _, one := range o {
+		one.Begin(ask)
+	}
+}
+
+// Replace implements Observer.
+func (o Observers) Replace(objs []runtime.Object, version uint64) {
+	for _, one := range o {
+		one.Replace(objs, version)
+	}
+}
+
+// Change implements Observer.
+func (o Observers) Change(event watch.EventType, obj runtime.Object, version uint64) {
+	for _, one := range o {
+		one.Change(event, obj, version)
+	}
+}
+
+// Progress implements Observer.
+func (o Observers) Progress(version uint64) {
+	for _, one := range o {
+		one.Progress(version)
+	}
+}
+
 // observedStorage is the storage that a watch cache reads from. It passes the lists and
 // watches of the cache to an observer first.
 type observedStorage struct {

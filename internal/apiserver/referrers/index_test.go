@@ -1,0 +1,224 @@
+package referrers
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"holdfast.dev/holdfast/internal/references"
+)
+
+// fixture is an index without a server, whose clock counts calls.
+type fixture struct {
+	*Index
+	pods                *kindObserver
+	configMaps, secrets targetObserver
+	ticks               int
+	events              []string
+}
+
+func newFixture() *fixture {
+	f := &fixture{Index: New()}
+	f.now = func() time.Time { f.ticks++; return time.Unix(int64(f.ticks), 0) }
+	f.pods = &kindObserver{index: f.Index, kind: f.kinds[corev1.Resource("pods")], refs: collector{index: f.Index}}
+	f.configMaps, f.secrets = targetObserver{f.Index, references.ConfigMap}, targetObserver{f.Index, references.Secret}
+	f.Subscribe(func(kind references.Kind, namespace, name string) {
+		f.events = append(f.events, fmt.Sprintf("%s %s/%s", kind, namespace, name))
+	})
+	return f
+}
+
+// pod returns a pod that refers to ConfigMaps.
+func pod(namespace, name string, configMaps ...string) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	for _, one := range configMaps {
+		from := corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: one}}}
+		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{EnvFrom: []corev1.EnvFromSource{from}})
+	}
+	return p
+}
+
+func configMap(namespace, name, uid string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(uid)}}
+}
+
+// unused returns since when a ConfigMap is unused, in ticks: 0 if it is used, -1 if it does not exist.
+func (f *fixture) unused(namespace, name string) int64 {
+	since, ok := f.Unused(references.ConfigMap, namespace, name)
+	switch {
+	case ok:
+		return since.Unix()
+	case f.targets.get(f.key(references.ConfigMap, namespace, name), namespace, name) == nil:
+		return -1
+	}
+	return 0
+}
+
+// The time since which an object is unused begins when the last reference to it ends, and when it is created again.
+func TestSince(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	check := func(when string, want int64) {
+		t.Helper()
+		if got := f.unused("shop", "a"); got != want {
+			t.Errorf("%s: unused since %d, want %d", when, got, want)
+		}
+	}
+	check("unknown", -1)
+	f.configMaps.Change(watch.Added, configMap("shop", "a", "1"), 1)
+	check("created", 1)
+	f.configMaps.Change(watch.Modified, configMap("shop", "a", "1"), 2)
+	check("changed", 1)
+	f.pods.Change(watch.Added, pod("shop", "one", "a", "b"), 3)
+	f.pods.Change(watch.Added, pod("shop", "two", "a"), 4)
+	check("used", 0)
+	f.pods.Change(watch.Modified, pod("shop", "one", "b"), 5)
+	check("still used", 0)
+	f.pods.Change(watch.Deleted, pod("shop", "two", "a"), 6)
+	check("no longer used", 2)
+	f.configMaps.Change(watch.Modified, configMap("shop", "a", "2"), 7)
+	check("created again", 3)
+	f.pods.Change(watch.Added, pod("bank", "one", "a"), 8)
+	check("used in another namespace", 3)
+	f.pods.Replace([]runtime.Object{pod("shop", "three", "a")}, 9)
+	check("used in a list", 0)
+	f.events = nil
+	f.pods.Replace([]runtime.Object{pod("shop", "four", "a")}, 10)
+	check("used by another one in a list", 0)
+	if len(f.events) > 0 {
+		t.Errorf("a list in which an object stays in use has the events %v", f.events)
+	}
+	f.pods.Replace(nil, 11)
+	check("not used in a list", 4)
+	if want := []string{"ConfigMap shop/a"}; !slices.Equal(f.events, want) {
+		t.Errorf("events %v, want %v", f.events, want)
+	}
+	f.configMaps.Replace(nil, 12)
+	check("deleted in a list", -1)
+	if f.total != 0 || len(f.counts) != 0 || len(f.targets.byKey) != 0 || len(f.targets.byName) != 0 {
+		t.Errorf("the index is not empty: %d references, %v", f.total, f.targets)
+	}
+}
+
+// read passes a custom resource to the index.
+func (f *fixture) custom(t *testing.T, k *kind, object names, text string) {
+	t.Helper()
+	refs := collector{index: f.Index}
+	refs.begin(object.namespace)
+	if err := k.find.visit([]byte(text), refs.add); err != nil {
+		t.Fatal(err)
+	}
+	unlock := f.lock()
+	defer unlock()
+	f.kinds[k.resource] = k
+	f.set(k, object, refs.end())
+}
+
+func customKind(t *testing.T, resource, rules string) *kind {
+	t.Helper()
+	k := &kind{custom: true, objects: map[string]map[string][]key{}, find: ruleSet{references.Everything()}}
+	k.resource.Resource, k.resource.Group = resource, "example.com"
+	if rules != "" {
+		parsed, err := references.Parse(rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.find = ruleSet{parsed}
+	}
+	return k
+}
+
+// The references of custom resources count where they may: in their own namespace, or in all of them if they have none.
+func TestWhere(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	for _, namespace := range []string{"shop", "bank"} {
+		for _, name := range []string{"a", "b", "c", "pvc-1"} {
+			f.configMaps.Change(watch.Added, configMap(namespace, name, namespace+name), 1)
+		}
+	}
+	used := func() string {
+		var all []string
+		for _, namespace := range []string{"bank", "shop"} {
+			for _, name := range []string{"a", "b", "c", "pvc-1"} {
+				if f.unused(namespace, name) == 0 {
+					all = append(all, namespace+"/"+name)
+				}
+			}
+		}
+		return fmt.Sprint(all)
+	}
+	check := func(when, want string) {
+		t.Helper()
+		if got := used(); got != want {
+			t.Errorf("%s: %s are used, want %s", when, got, want)
+		}
+	}
+	anything, declared := customKind(t, "boats", ""), customKind(t, "docks", "ConfigMap spec")
+	f.custom(t, anything, names{"shop", "x"}, `{"spec":{"any":["a"]}}`)
+	check("a string in a namespace", "[shop/a]")
+	f.custom(t, anything, names{"", "x"}, `{"spec":{"any":["b"]}}`)
+	check("a string without a namespace", "[bank/b shop/a shop/b]")
+	f.custom(t, anything, names{"", "x"}, `{"spec":{}}`)
+	f.custom(t, anything, names{"shop", "x"}, `{}`)
+	check("no string", "[]")
+	f.custom(t, declared, names{"shop", "x"}, `{"spec":{"name":"a","namespace":"bank"}}`)
+	check("another namespace", "[]")
+	grant := customKind(t, "referencegrants", "")
+	grant.resource = grants
+	f.custom(t, grant, names{"bank", "x"}, `{}`)
+	check("another namespace that allows it", "[bank/a]")
+	unlock := f.lock()
+	f.remove(grant, names{"bank", "x"})
+	unlock()
+	check("another namespace that allowed it", "[]")
+	f.custom(t, declared, names{"", "x"}, `{"spec":{"name":"a","namespace":"bank"}}`)
+	check("a namespace that an object without one names", "[bank/a]")
+	f.custom(t, declared, names{"", "x"}, `{"spec":{"name":"pvc-${id}","namespace":"bank"}}`)
+	check("a placeholder", "[bank/pvc-1]")
+	f.custom(t, declared, names{"", "x"}, `{"spec":{"name":"pvc-${id}"}}`)
+	check("a placeholder in every namespace", "[bank/pvc-1 shop/pvc-1]")
+	f.custom(t, declared, names{"", "x"}, `{}`)
+	f.custom(t, declared, names{"shop", "x"}, `{"spec":"pvc-${id}"}`)
+	check("a placeholder in a namespace", "[shop/a shop/b shop/c shop/pvc-1]")
+	f.custom(t, declared, names{"shop", "x"}, `{}`)
+	check("no placeholder", "[]")
+
+	many := "["
+	for i := range maxKeys {
+		many += fmt.Sprintf(`"x-%d",`, i)
+	}
+	f.custom(t, anything, names{"shop", "x"}, `{"spec":`+many+`"y"]}`)
+	check("too many strings", "[shop/a shop/b shop/c shop/pvc-1]")
+	if got := len(anything.objects["shop"]["x"]); got != 1 {
+		t.Errorf("an object with many strings has %d references", got)
+	}
+	unlock = f.lock()
+	f.remove(anything, names{"shop", "x"})
+	unlock()
+	check("fewer strings", "[]")
+}
+
+// Objects with equal hashes are different objects.
+func TestCollision(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	first, second := &target{kind: references.ConfigMap, names: names{"shop", "a"}}, &target{kind: references.ConfigMap, names: names{"shop", "b"}}
+	of := f.key(references.ConfigMap, "shop", "a")
+	f.targets.byKey[of], first.collides = first, second
+	if f.targets.get(of, "shop", "b") != second || f.targets.get(of, "shop", "c") != nil {
+		t.Error("an object is another one with the same key")
+	}
+	called := 0
+	f.targets.each(of, func(*target) { called++ })
+	if called != 2 {
+		t.Errorf("a reference concerns %d objects, want 2", called)
+	}
+}
