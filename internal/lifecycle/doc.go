@@ -3,7 +3,8 @@
 // nodes that do not exist, collect garbage (package garbage), update the status of
 // ResourceQuotas (package quota), keep PersistentVolumeClaims and PersistentVolumes that are in
 // use (package volume), create the default ServiceAccount and the ConfigMap
-// kube-root-ca.crt in every namespace, and carry out StorageVersionMigrations.
+// kube-root-ca.crt in every namespace, carry out StorageVersionMigrations, and delete unused immutable ConfigMaps
+// and Secrets (package collection).
 //
 //	err := lifecycle.Run(ctx, lifecycle.Config{Client: loopback})
 //

@@ -8,10 +8,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/internal/admission/quota"
 	"holdfast.dev/holdfast/internal/connection"
 	"holdfast.dev/holdfast/internal/connection/inprocess"
+	"holdfast.dev/holdfast/internal/lifecycle/collection"
 	"holdfast.dev/holdfast/internal/lifecycle/garbage"
 )
 
@@ -46,6 +48,8 @@ type Config struct {
 	StorageVersion garbage.StorageVersion
 	// Migrator carries out StorageVersionMigrations. If it is nil, no controller does.
 	Migrator Migrator
+	// Collection configures the deletion of unused ConfigMaps and Secrets. If its index is nil, none are deleted. Run sets its informers.
+	Collection collection.Config
 	// Controllers says which controllers run.
 	Controllers Selection
 	// OrphanQuarantine is how long a node must not exist before its pods are deleted. Zero means 40
@@ -89,6 +93,15 @@ func lead(ctx context.Context, config Config, server *connection.Connection) err
 				InProcess: config.InProcess, StorageVersion: config.StorageVersion, Counter: ledger,
 				Events: server.Typed.CoreV1(),
 			})
+		})
+	}
+	if config.Controllers.Has(Collection) && config.Collection.Index != nil {
+		collected := config.Collection
+		collected.Informers = inprocess.NewFactory(server, config.InProcess)
+		running.Go(func() {
+			if err := collection.Run(ctx, collected); err != nil {
+				klog.ErrorS(err, "unused objects are not deleted")
+			}
 		})
 	}
 	for _, run := range config.RunWhileLeading {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// The names of the controllers are those of kube-controller-manager. Signing runs in every server,
-// see package access/certificate.
+// The names of the controllers are those of kube-controller-manager, which has no Collection. Signing runs in
+// every server, see package access/certificate.
 const (
 	Namespaces      = "namespace-controller"
 	PodsOfLostNodes = "pod-garbage-collector-controller"
@@ -20,12 +20,13 @@ const (
 	ClassesInUse    = "volumeattributesclass-protection-controller"
 	RootCAs         = "root-ca-certificate-publisher-controller"
 	Migrations      = "storage-version-migrator-controller"
+	Collection      = "unused-configuration-controller"
 	Signing         = "certificatesigningrequest-signing-controller"
 )
 
 // names returns all names, sorted.
 func names() []string {
-	all := []string{Namespaces, PodsOfLostNodes, Accounts, Quotas, Garbage, ClaimsInUse, VolumesInUse, ClassesInUse, RootCAs, Migrations, Signing}
+	all := []string{Namespaces, PodsOfLostNodes, Accounts, Quotas, Garbage, ClaimsInUse, VolumesInUse, ClassesInUse, RootCAs, Migrations, Collection, Signing}
 	slices.Sort(all)
 	return all
 }

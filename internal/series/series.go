@@ -27,6 +27,9 @@ const (
 	KeepLastAnnotation = "holdfast.dev/keep-last"
 	// UnusedSinceAnnotation is set by the server on an object that it will delete: the time since when no object refers to it.
 	UnusedSinceAnnotation = "holdfast.dev/unused-since"
+	// RecreatedAnnotation is set by the server on an object that it had deleted as unused, and that a client created again with the same
+	// content. The server does not delete it again. The value is the time at which the server noticed it.
+	RecreatedAnnotation = "holdfast.dev/recreated"
 )
 
 // The defaults and bounds of the annotations.
@@ -42,18 +45,21 @@ type Member struct {
 	Created time.Time
 }
 
-// Sort sorts the members of a series with a name, the newest first. Of two that were created at the same time, the one with the greater name
-// comes first. An object that has the name of the series comes last: it is from the time before the series.
+// Sort sorts the members of a series with a name, the newest first.
 func Sort(name string, members []Member) {
-	slices.SortFunc(members, func(a, b Member) int {
-		switch {
-		case a.Name == b.Name:
-			return 0
-		case a.Name == name:
-			return 1
-		case b.Name == name:
-			return -1
-		}
-		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.Name, a.Name))
-	})
+	slices.SortFunc(members, func(a, b Member) int { return Compare(name, a, b) })
+}
+
+// Compare returns a negative number if a is newer than b in the series with a name. Of two that were created at the same time, the one with the
+// greater name is newer. An object that has the name of the series is the oldest: it is from the time before the series.
+func Compare(name string, a, b Member) int {
+	switch {
+	case a.Name == b.Name:
+		return 0
+	case a.Name == name:
+		return 1
+	case b.Name == name:
+		return -1
+	}
+	return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.Name, a.Name))
 }

@@ -1,4 +1,4 @@
-// Package capture serves a GET request inside the server and keeps the response, for handlers
+// Package capture serves requests inside the server and keeps the responses. [Get] is for handlers
 // that answer with something that they compute from an object.
 //
 //	read := capture.Get(next, req, "application/json")
@@ -8,7 +8,13 @@
 //	}
 //
 // The request keeps its context, so the handlers see the user, and the audit log the read. The
-// caller has authorized the request. Get is safe for concurrent use.
+// caller has authorized the request.
+//
+// [Transport] is for parts of the server that send requests as clients do, and pass values to the storage in the context:
+//
+//	client, err := kubernetes.NewForConfig(capture.Transport{Handler: server.Handler}.Config(loopback))
+//
+// Such a request is authenticated, authorized, admitted and audited like any other. Everything here is safe for concurrent use.
 package capture
 
 import (

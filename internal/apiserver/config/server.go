@@ -110,6 +110,9 @@ type Server struct {
 	MigrationPatience time.Duration
 	// MigrationRate is how many objects the server writes in a second for migrations at most. The default is 500.
 	MigrationRate float32
+	// CollectAtLeast is how long no object refers to a ConfigMap or a Secret at least before the server marks it, and how long it is marked
+	// before the server deletes it. The default is a minute.
+	CollectAtLeast time.Duration
 	// Features are the feature gates of the built-in kinds, from native.NewFeatures; nil
 	// means their defaults.
 	Features featuregate.FeatureGate

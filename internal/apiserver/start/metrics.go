@@ -12,6 +12,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/selection"
+	"holdfast.dev/holdfast/internal/lifecycle/collection"
 	"holdfast.dev/holdfast/internal/operator/controller"
 	"holdfast.dev/holdfast/internal/protection"
 )
@@ -26,11 +27,13 @@ type Metrics struct {
 	refusals protection.Refusals
 	// Plans counts the plans of operator packages.
 	Plans *controller.Metrics
+	// Collection counts the unused ConfigMaps and Secrets that are deleted.
+	Collection *collection.Metrics
 }
 
 func newMetrics() Metrics {
-	m := Metrics{Registry: prometheus.NewRegistry(), refusals: protection.NewRefusals(), Plans: controller.NewMetrics()}
-	m.MustRegister(m.refusals, m.Plans)
+	m := Metrics{Registry: prometheus.NewRegistry(), refusals: protection.NewRefusals(), Plans: controller.NewMetrics(), Collection: collection.NewMetrics()}
+	m.MustRegister(m.refusals, m.Plans, m.Collection)
 	return m
 }
 
