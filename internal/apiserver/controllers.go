@@ -3,9 +3,11 @@ package apiserver
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/internal/apiserver/capture"
@@ -35,9 +37,9 @@ func addControllers(b start.Base, served resourcesStage, bootstrapped <-chan str
 	if err != nil {
 		return err
 	}
-	inside, err := kubernetes.NewForConfig(capture.Transport{Handler: served.server.Handler}.Config(b.Generic.LoopbackClientConfig))
+	inside, err := insideClient(served.server.Handler, b.Generic.LoopbackClientConfig)
 	if err != nil {
-		return fmt.Errorf("client inside the server: %w", err)
+		return err
 	}
 	return served.hooks.WhileServing("start-controllers", func(ctx context.Context) {
 		select {
@@ -56,4 +58,13 @@ func addControllers(b start.Base, served resourcesStage, bootstrapped <-chan str
 			klog.ErrorS(err, "controllers ended")
 		}
 	})
+}
+
+// insideClient returns a client whose requests the server handles without a connection, so that the storage sees the values of their contexts.
+func insideClient(handler http.Handler, loopback *rest.Config) (kubernetes.Interface, error) {
+	client, err := kubernetes.NewForConfig(capture.Transport{Handler: handler}.Config(loopback))
+	if err != nil {
+		return nil, fmt.Errorf("client inside the server: %w", err)
+	}
+	return client, nil
 }

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/apiserver/referrers"
@@ -23,3 +24,8 @@ func (s *Server) Source() inprocess.Source { return s.served.source }
 func (s *Server) References() *referrers.Index { return s.served.references }
 
 func (s *Server) Keep() *keep.Plugin { return s.served.keep }
+
+// Inside returns the client inside the server.
+func (s *Server) Inside() (kubernetes.Interface, error) {
+	return insideClient(s.served.server.Handler, s.loopback)
+}

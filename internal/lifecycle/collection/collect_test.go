@@ -81,7 +81,7 @@ func TestRecreated(t *testing.T) {
 	}
 }
 
-// TestForgetsRandomBytes begins anew if a client has broken the Secret with the memory.
+// TestBrokenMemory begins anew if a client has broken the Secret with the memory.
 func TestBrokenMemory(t *testing.T) {
 	t.Parallel()
 	f := newStopped(t)
@@ -109,9 +109,9 @@ func TestIncomplete(t *testing.T) {
 	f.create(meta("a"))
 	f.pass(time.Minute)
 	f.awaitMarked("a")
-	f.create(meta("b"))
 	everywhere := named{}
 	f.index.change(everywhere, func() { f.index.incomplete = "boats.example.com is not served" })
+	f.create(meta("b"))
 	f.pass(time.Minute)
 	for _, name := range []string{"a", "b"} {
 		f.awaitEvent(name, "CollectionWaits", "not all references to it are known: boats.example.com is not served")

@@ -55,9 +55,9 @@ type contents struct {
 	records map[string][]entry
 }
 
-func newMemory(core typedcorev1.CoreV1Interface, stored func(key)) *memory {
+func newMemory(secrets typedcorev1.SecretInterface, stored func(key)) *memory {
 	return &memory{
-		secrets: core.Secrets(memoryNamespace), stored: stored, kick: make(chan struct{}, 1),
+		secrets: secrets, stored: stored, kick: make(chan struct{}, 1),
 		contents: contents{records: map[string][]entry{}}, pending: map[key]entry{},
 	}
 }

@@ -58,7 +58,7 @@ func Run(ctx context.Context, config Config) error {
 		},
 	})
 	defer c.loop.ShutDown()
-	c.memory = newMemory(c.Client.CoreV1(), c.loop.Add)
+	c.memory = newMemory(c.Client.CoreV1().Secrets(memoryNamespace), c.loop.Add)
 	if err := c.watch(); err != nil {
 		return err
 	}

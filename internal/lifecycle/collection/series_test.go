@@ -75,7 +75,7 @@ func TestNamespace(t *testing.T) {
 	for _, name := range []string{"s", "s-0", "t-1"} {
 		ns.awaitMarked(name)
 	}
-	f.pass(time.Minute)
+	f.awaitGone("t-1")
 	// The names decide, because all have the same second of creation, or they do not.
 	ns.await("r-out", "s-3", "s-4", "u-1", "x-mutable")
 	if ns.get("none") == nil {
@@ -116,7 +116,7 @@ func TestReferencedCount(t *testing.T) {
 	f.index.use(f.object("s-0"), true, f.clock.Now())
 	f.pass(time.Minute)
 	f.awaitMarked("s-1")
-	f.pass(time.Minute)
+	f.awaitGone("s-1")
 	f.await("s-0", "s-2", "s-3", "s-4")
 	f.collectSentinel()
 	f.await("s-0", "s-2", "s-3", "s-4")

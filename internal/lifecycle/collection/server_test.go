@@ -262,6 +262,18 @@ const tick = 10 * time.Millisecond
 // pass lets time pass at once.
 func (f *fixture) pass(by time.Duration) { f.clock.Step(by) }
 
+// awaitGone waits until a ConfigMap is deleted, and lets time pass meanwhile: the controller may have noticed late that it is due.
+func (f *fixture) awaitGone(name string) {
+	f.Helper()
+	waittest.Until(f, name+" is gone", func() error {
+		f.pass(time.Second)
+		if found := f.get(name); found != nil {
+			return fmt.Errorf("annotations %v", found.Annotations)
+		}
+		return nil
+	})
+}
+
 // object names a ConfigMap of the namespace.
 func (c cluster) object(name string) named { return named{references.ConfigMap, c.Namespace, name} }
 
