@@ -51,7 +51,9 @@ func addControllers(b start.Base, served resourcesStage, bootstrapped <-chan str
 			Client: b.Generic.LoopbackClientConfig, Identity: name, RootCA: authorities,
 			Stored: served.stored, InProcess: served.source, StorageVersion: served.storageVersion,
 			RunWhileLeading: led, Controllers: b.Config.Controllers, Migrator: served.migrator,
-			Collection:     collection.Config{Client: inside, AtLeast: b.Config.CollectAtLeast, Metrics: b.Metrics.Collection},
+			Collection: collection.Config{
+				Client: inside, Index: served.references, AtLeast: b.Config.CollectAtLeast, Metrics: b.Metrics.Collection,
+			},
 			ProtectVolumes: !slices.Contains(b.Config.DisableAdmission, plugins.VolumeProtection),
 		}
 		if err := lifecycle.Run(ctx, config); err != nil {
