@@ -1,0 +1,402 @@
+package collection_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/etcd"
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/series"
+	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
+)
+
+// The kinds of the model: those that are collected, and those that refer to them.
+var (
+	configMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	secrets     = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	pods        = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	replicaSets = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}
+	boats       = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "boats"}
+	ships       = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "ships"}
+)
+
+// podSpec is the spec of a pod that refers to a ConfigMap and a Secret with the same name.
+const podSpec = `{containers: [{name: a, image: a, envFrom: [{configMapRef: {name: NAME}}]}], volumes: [{name: v, projected: {sources: [{secret: {name: NAME}}]}}]}`
+
+// forms are the objects that refer to NAME, by resource.
+var forms = map[schema.GroupVersionResource]string{
+	pods:        `{apiVersion: v1, kind: Pod, metadata: {name: OWN}, spec: ` + podSpec + `}`,
+	deployments: `{apiVersion: apps/v1, kind: Deployment, metadata: {name: OWN}, spec: {replicas: COUNT, selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: ` + podSpec + `}}}`,
+	replicaSets: `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: OWN}, spec: {replicas: COUNT, selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: ` + podSpec + `}}}`,
+	boats:       `{apiVersion: example.com/v1, kind: Boat, metadata: {name: OWN}, spec: {config: NAME, secret: NAME}}`,
+	ships:       `{apiVersion: example.com/v1, kind: Ship, metadata: {name: OWN}, spec: {any: [{deep: NAME}]}}`,
+}
+
+// rules declares the references of boats. Ships declare none.
+const rules = "ConfigMap spec.config\nSecret spec.secret"
+
+// model is a namespace with versions of configuration, and workloads that refer to them.
+type model struct {
+	t *testing.T
+	// servers share a store.
+	servers []cluster
+	mu      sync.Mutex
+	created []string
+}
+
+// define creates a definition.
+func (m *model) define(kind, annotation string) {
+	m.t.Helper()
+	plural := strings.ToLower(kind) + "s"
+	object := yamltest.Object(m.t, fmt.Sprintf(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: %s.example.com, annotations: {}}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: %s, plural: %s}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]`, plural, kind, plural))
+	if annotation != "" {
+		object.SetAnnotations(map[string]string{"holdfast.dev/references": annotation})
+	}
+	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	if _, err := m.servers[0].Dynamic.Resource(definitions).Create(m.t.Context(), object, metav1.CreateOptions{}); err != nil {
+		m.t.Fatal(err)
+	}
+	for _, server := range m.servers {
+		waittest.Until(m.t, plural+" are served", func() error {
+			_, err := server.Dynamic.Resource(boats.GroupVersion().WithResource(plural)).List(m.t.Context(), metav1.ListOptions{})
+			return err
+		})
+	}
+}
+
+// worker does random work on one of the servers.
+type worker struct {
+	*model
+	cluster
+	id  int
+	rng *rand.Rand
+	// workloads are the names of its workloads.
+	workloads map[string]schema.GroupVersionResource
+	next      int
+}
+
+// step does one thing. It fails on an error that a client would not expect.
+func (w *worker) step(ctx context.Context) error {
+	switch n := w.rng.IntN(10); {
+	case n < 3:
+		return w.publish(ctx)
+	case n < 6:
+		return w.start(ctx)
+	case n < 9:
+		return w.change(ctx)
+	default:
+		return w.stop(ctx)
+	}
+}
+
+// publish creates a version of configuration: a ConfigMap and a Secret with the same name.
+func (w *worker) publish(ctx context.Context) error {
+	w.next++
+	of := fmt.Sprintf("s%d", w.rng.IntN(3))
+	name := fmt.Sprintf("%s-%d-%d", of, w.id, w.next)
+	for kind, resource := range map[string]schema.GroupVersionResource{"ConfigMap": configMaps, "Secret": secrets} {
+		object := yamltest.Object(w.t, fmt.Sprintf("{apiVersion: v1, kind: %s, immutable: true, metadata: {name: %s, labels: {%s: %s}}}", kind, name, series.Label, of))
+		if _, err := w.Dynamic.Resource(resource).Namespace(w.cluster.Namespace).Create(ctx, object, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.created = append(w.created, name)
+	return nil
+}
+
+// version returns a version that was published, often an old one, which may be gone.
+func (w *worker) version() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.created) == 0 {
+		return "none"
+	}
+	if w.rng.IntN(2) == 0 {
+		return w.created[len(w.created)-1-w.rng.IntN(min(5, len(w.created)))]
+	}
+	return w.created[w.rng.IntN(len(w.created))]
+}
+
+func (w *worker) object(resource schema.GroupVersionResource, own string) *unstructured.Unstructured {
+	text := strings.NewReplacer("OWN", own, "NAME", w.version(), "COUNT", strconv.Itoa(w.rng.IntN(3))).Replace(forms[resource])
+	return yamltest.Object(w.t, text)
+}
+
+// start creates a workload.
+func (w *worker) start(ctx context.Context) error {
+	w.next++
+	own := fmt.Sprintf("w-%d-%d", w.id, w.next)
+	all := []schema.GroupVersionResource{pods, deployments, replicaSets, boats, ships}
+	resource := all[w.rng.IntN(len(all))]
+	_, err := w.Dynamic.Resource(resource).Namespace(w.cluster.Namespace).Create(ctx, w.object(resource, own), metav1.CreateOptions{})
+	if err == nil {
+		w.workloads[own] = resource
+	}
+	return err
+}
+
+// pick returns a workload, empty if there is none.
+func (w *worker) pick() string {
+	names := slices.Sorted(maps.Keys(w.workloads))
+	if len(names) == 0 {
+		return ""
+	}
+	return names[w.rng.IntN(len(names))]
+}
+
+// change rolls a workload to another version, forward or back, and scales it, maybe to zero. A pod cannot change.
+func (w *worker) change(ctx context.Context) error {
+	own := w.pick()
+	if own == "" || w.workloads[own] == pods {
+		return nil
+	}
+	resource := w.workloads[own]
+	in := w.Dynamic.Resource(resource).Namespace(w.cluster.Namespace)
+	current, err := in.Get(ctx, own, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	changed := w.object(resource, own)
+	changed.SetResourceVersion(current.GetResourceVersion())
+	_, err = in.Update(ctx, changed, metav1.UpdateOptions{})
+	return err
+}
+
+// stop deletes a workload.
+func (w *worker) stop(ctx context.Context) error {
+	own := w.pick()
+	if own == "" {
+		return nil
+	}
+	defer delete(w.workloads, own)
+	return w.Dynamic.Resource(w.workloads[own]).Namespace(w.cluster.Namespace).Delete(ctx, own, metav1.DeleteOptions{})
+}
+
+// TestModel lets clients of two servers publish, use, roll, roll back, scale and delete at random, and watches all objects. No ConfigMap or Secret is
+// deleted while a stored object has its name, and in the end all are deleted that no object has the name of, except the newest of each series.
+// HOLDFAST_COLLECTION_STEPS is the number of steps of each client.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	steps, _ := strconv.Atoi(os.Getenv("HOLDFAST_COLLECTION_STEPS"))
+	if steps == 0 {
+		steps = 60
+	}
+	store := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
+	m := &model{t: t}
+	for range 2 {
+		server := servertest.Start(t, apiserver.Config{CollectAtLeast: least, Etcd: store})
+		m.servers = append(m.servers, cluster{t, server.Cluster(t)})
+	}
+	m.define("Boat", rules)
+	m.define("Ship", "")
+	m.servers[0] = m.servers[0].in("model", selected(), map[string]string{series.AfterAnnotation: "0s", series.KeepLastAnnotation: "1"})
+	m.servers[1].Namespace = "model"
+	seen := observe(t, m.servers[0])
+	var running sync.WaitGroup
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	for id := range 4 {
+		w := &worker{
+			model: m, cluster: m.servers[id%2], id: id, rng: rand.New(rand.NewPCG(seed, uint64(id))),
+			workloads: map[string]schema.GroupVersionResource{},
+		}
+		running.Go(func() {
+			for range steps {
+				if err := w.step(t.Context()); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+					t.Errorf("worker %d: %v", w.id, err)
+					return
+				}
+				time.Sleep(time.Duration(w.rng.IntN(40)) * time.Millisecond)
+			}
+		})
+	}
+	running.Wait()
+	var left map[string]bool
+	waittest.Until(t, "all unused objects are gone", func() error {
+		left = seen.unused()
+		if len(left) > 0 {
+			return fmt.Errorf("left: %v", slices.Sorted(maps.Keys(left)))
+		}
+		return nil
+	})
+	deleted, wrong := seen.check()
+	for _, message := range wrong {
+		t.Error(message)
+	}
+	t.Logf("%d objects published, %d deleted", 2*len(m.created), deleted)
+	if deleted == 0 {
+		t.Error("nothing was deleted")
+	}
+}
+
+// version is a stored version of an object.
+type version struct {
+	revision int
+	deleted  bool
+	// names are all strings in the object.
+	names map[string]bool
+	meta  metav1.Object
+}
+
+// history has all versions of all objects, by resource and name. It is safe for concurrent use.
+type history struct {
+	mu       sync.Mutex
+	versions map[string][]version
+}
+
+// observe watches all objects of the model, until the test ends.
+func observe(t *testing.T, c cluster) *history {
+	t.Helper()
+	h := &history{versions: map[string][]version{}}
+	for _, resource := range []schema.GroupVersionResource{configMaps, secrets, pods, deployments, replicaSets, boats, ships} {
+		events, err := c.Dynamic.Resource(resource).Namespace(c.Namespace).Watch(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(events.Stop)
+		go func() {
+			for event := range events.ResultChan() {
+				if object, ok := event.Object.(*unstructured.Unstructured); ok && event.Type != watch.Bookmark {
+					h.add(resource.Resource, object, event.Type == watch.Deleted)
+				}
+			}
+		}()
+	}
+	return h
+}
+
+func (h *history) add(resource string, object *unstructured.Unstructured, deleted bool) {
+	revision, _ := strconv.Atoi(object.GetResourceVersion())
+	names := map[string]bool{}
+	spec, _ := object.Object["spec"]
+	collectStrings(spec, names)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	key := resource + "/" + object.GetName()
+	h.versions[key] = append(h.versions[key], version{revision, deleted, names, object})
+}
+
+func collectStrings(value any, found map[string]bool) {
+	switch value := value.(type) {
+	case string:
+		found[value] = true
+	case []any:
+		for _, item := range value {
+			collectStrings(item, found)
+		}
+	case map[string]any:
+		for _, item := range value {
+			collectStrings(item, found)
+		}
+	}
+}
+
+// split returns the kind of a key, and the name.
+func split(key string) (resource, name string) {
+	resource, name, _ = strings.Cut(key, "/")
+	return resource, name
+}
+
+func isTarget(resource string) bool { return resource == "configmaps" || resource == "secrets" }
+
+// check returns how many ConfigMaps and Secrets were deleted, and those that an object had the name of at that revision.
+func (h *history) check() (deleted int, wrong []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for target, versions := range h.versions {
+		resource, name := split(target)
+		if !isTarget(resource) {
+			continue
+		}
+		for _, v := range versions {
+			if !v.deleted {
+				continue
+			}
+			deleted++
+			for referrer, others := range h.versions {
+				if of, _ := split(referrer); isTarget(of) {
+					continue
+				}
+				if at := atRevision(others, v.revision); at != nil && at.names[name] {
+					wrong = append(wrong, fmt.Sprintf("%s was deleted at revision %d, and %s of revision %d referred to it", target, v.revision, referrer, at.revision))
+				}
+			}
+		}
+	}
+	return deleted, wrong
+}
+
+// atRevision returns the version that was stored at a revision, nil if there was none.
+func atRevision(versions []version, revision int) *version {
+	var found *version
+	for i := range versions {
+		if versions[i].revision <= revision {
+			found = &versions[i]
+		}
+	}
+	if found == nil || found.deleted {
+		return nil
+	}
+	return found
+}
+
+// unused returns the ConfigMaps and Secrets that exist, that no object has the name of, and that are not the newest of their series.
+func (h *history) unused() map[string]bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	used, newest := map[string]bool{}, map[string]series.Member{}
+	for key, versions := range h.versions {
+		resource, _ := split(key)
+		last := versions[len(versions)-1]
+		switch {
+		case last.deleted:
+		case !isTarget(resource):
+			maps.Copy(used, last.names)
+		case last.meta.GetLabels()[series.Label] != "":
+			of := last.meta.GetLabels()[series.Label]
+			found := series.Member{Name: last.meta.GetName(), Created: last.meta.GetCreationTimestamp().Time}
+			if other, ok := newest[resource+of]; !ok || series.Compare(of, found, other) < 0 {
+				newest[resource+of] = found
+			}
+		}
+	}
+	left := map[string]bool{}
+	for key, versions := range h.versions {
+		resource, name := split(key)
+		last := versions[len(versions)-1]
+		of := last.meta.GetLabels()[series.Label]
+		if isTarget(resource) && !last.deleted && of != "" && !used[name] && newest[resource+of].Name != name {
+			left[key] = true
+		}
+	}
+	return left
+}
