@@ -83,8 +83,6 @@ const injected = `Secret metadata.annotations["cert-manager.io/inject-ca-from-se
 // parameter returns the rules of a place that names an object of any kind, for example the parameters of an admission policy.
 func parameter(at string) string { return "\nConfigMap " + at + "\nSecret " + at }
 
-const storageClasses = "storageclasses.storage.k8s.io"
-
 // builtIn has the rules of the kinds of Kubernetes and of Gateway API that refer to ConfigMaps or Secrets.
 var builtIn = sync.OnceValue(func() map[schema.GroupResource]*Rules {
 	all := map[schema.GroupResource]*Rules{}
@@ -110,7 +108,7 @@ ConfigMap status.config.assigned.configMap
 ConfigMap status.config.lastKnownGood.configMap`,
 		"persistentvolumes":                volumeRules("spec") + volumeAnnotations(),
 		"volumeattachments.storage.k8s.io": volumeRules("spec.source.inlineVolumeSpec"),
-		storageClasses:                     classRules(),
+		"storageclasses.storage.k8s.io":    classRules(),
 
 		"ingressclasses.networking.k8s.io": parameter("spec.parameters"),
 		// The kind of the parameters is in the policy. If the namespace is absent, it is that of the request.
@@ -133,8 +131,8 @@ Secret spec.backendTLS.clientCertificateRef` +
 			parameter("spec.tls.frontend.perPort[*].tls.validation.caCertificateRefs[*]"),
 		"backendtlspolicies.gateway.networking.k8s.io": parameter("spec.validation.caCertificateRefs[*]"),
 	} {
-		rules := &Rules{patterns: resource == storageClasses}
-		if err := rules.read(text); err != nil {
+		rules, err := Parse(text)
+		if err != nil {
 			panic("references: " + resource + ": " + err.Error()) // the table is constant
 		}
 		all[schema.ParseGroupResource(resource)] = rules

@@ -77,7 +77,7 @@ ConfigMap or Secret name data.spec.template.spec.volumes[0].name`,
 		},
 		// A namespaced object does not reach into other namespaces by a text.
 		"ingresses.networking.k8s.io": {
-			`spec: {tls: [{secretName: cert}, {secretName: other/cert}, {secretName: "${any}"}, {hosts: [a.example.com]}]}`,
+			`spec: {tls: [{secretName: cert}, {secretName: other/cert}, {secretName: Upper}, {hosts: [a.example.com]}]}`,
 			`Secret cert spec.tls[0].secretName`,
 		},
 		"persistentvolumes": {`

@@ -17,8 +17,8 @@
 //
 // A reference without a namespace is one in the namespace of the object; if the object has none, it may be one in any namespace. Only a rule that
 // asks for it finds a reference to another namespace: a pod has none, so that its author cannot keep the objects of others from being deleted. A
-// text that is no name of an object is no reference. Names in the parameters of a StorageClass may have placeholders such as ${pvc.name}; see
-// Reference.Matches.
+// text that cannot be the name of an object is no reference. A name may have placeholders such as ${pvc.name}, as in the parameters of a
+// StorageClass; see Reference.Matches.
 //
 // [Rules] find references in decoded JSON, with the place of each. [Typed] finds them in the Go types of Kubernetes, without their places: the
 // server looks into each object that changes, so that is what has to be cheap. Everything here is safe for concurrent use.

@@ -67,9 +67,7 @@ func (f *finder) field(in *field, object map[string]any, path *value.Path) {
 	for _, e := range in.ends {
 		name, _ := v.(string)
 		namespace, _ := object[e.namespace].(string)
-		if e.accepts(namespace, name) {
-			f.found = append(f.found, Reference{e.kind, namespace, name, path})
-		}
+		f.add(e.kind, namespace, name, path)
 	}
 }
 

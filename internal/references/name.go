@@ -20,9 +20,10 @@ func mayBeName[text string | []byte](t text) bool {
 	return true
 }
 
-// mayRefer reports whether an object can have a namespace and a name. The namespace is empty for that of the referring object.
+// mayRefer reports whether an object can have a namespace and a name, which may have placeholders. The namespace is empty for that of the
+// referring object.
 func mayRefer(namespace, name string) bool {
-	return MayBeName(name) && (namespace == "" || MayBeName(namespace))
+	return (MayBeName(name) || isPattern(name)) && (namespace == "" || MayBeName(namespace) || isPattern(namespace))
 }
 
 // split returns the namespace and the name in the value of a rule. Only a rule of the form qualified has a namespace there.
@@ -31,14 +32,6 @@ func (e end) split(text string) (namespace, name string) {
 		return before, after
 	}
 	return "", text
-}
-
-// accepts reports whether a namespace and a name are a reference.
-func (e namedEnd) accepts(namespace, name string) bool {
-	if e.patterns && (isPattern(namespace) || isPattern(name)) {
-		return name != ""
-	}
-	return mayRefer(namespace, name)
 }
 
 // placeholder begins a part of a name that is known later, and placeholderEnd ends it.

@@ -58,8 +58,6 @@ type Rules struct {
 	root node
 	// strings says that every string of the object may be a name.
 	strings bool
-	// patterns says that names with a namespace of their own may have placeholders.
-	patterns bool
 }
 
 // node is a place in an object. Rules with the same beginning share nodes, so that each value is visited once.
@@ -87,8 +85,6 @@ type end struct {
 type namedEnd struct {
 	kind      Kind
 	namespace string
-	// patterns says that name and namespace may have placeholders.
-	patterns bool
 }
 
 // Everything returns the rules of a kind about which nothing is known: every string of an object may be a name.
@@ -100,13 +96,6 @@ func (r *Rules) IsEverything() bool { return r.strings }
 // Parse reads rules, one in each line. Empty lines, and those that begin with #, are skipped. The error names the line.
 func Parse(text string) (*Rules, error) {
 	rules := &Rules{}
-	if err := rules.read(text); err != nil {
-		return nil, err
-	}
-	return rules, nil
-}
-
-func (r *Rules) read(text string) error {
 	count := 0
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
@@ -114,13 +103,13 @@ func (r *Rules) read(text string) error {
 			continue
 		}
 		if count++; count > maxRules {
-			return fmt.Errorf("line %d: more than %d rules", i+1, maxRules)
+			return nil, fmt.Errorf("line %d: more than %d rules", i+1, maxRules)
 		}
-		if err := r.add(line); err != nil {
-			return fmt.Errorf("line %d: %w", i+1, err)
+		if err := rules.add(line); err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
 		}
 	}
-	return nil
+	return rules, nil
 }
 
 // add adds the rule in a line.
@@ -188,7 +177,7 @@ func (r *Rules) addNamed(path *value.Path, text string, kind Kind) error {
 		return errors.New("the name and the namespace must be fields of the same object")
 	}
 	f := r.root.at(path.Parent()).field(path.Last().Name)
-	if e := (namedEnd{kind, namespace.Last().Name, r.patterns}); !slices.Contains(f.ends, e) {
+	if e := (namedEnd{kind, namespace.Last().Name}); !slices.Contains(f.ends, e) {
 		f.ends = append(f.ends, e)
 	}
 	return nil

@@ -22,6 +22,7 @@ spec:
   list: [second, {name: third, namespace: other}, {name: fourth, kind: Secret}, {name: fifth, kind: Widget}, 6, null]
   map: {k1: {ref: sixth}, k2: {ref: seventh}}
   qualified: ns/eighth
+  pattern: pvc-${id}
   ref: {name: ninth, namespace: far}
   template: {spec: {imagePullSecrets: [{name: tenth}]}}
   texts: {eleventh: [twelfth, "not a name", {thirteenth: 13}]}
@@ -41,6 +42,7 @@ spec:
 		"slash without such a rule":   {"Secret spec.qualified", nil},
 		"place of the namespace":      {"Secret spec.ref.name spec.ref.namespace", []string{"Secret far/ninth spec.ref.name"}},
 		"the namespace is ignored":    {"Secret spec.ref.name", []string{"Secret ninth spec.ref.name"}},
+		"placeholder":                 {"Secret spec.pattern", []string{"Secret pvc-${id} spec.pattern"}},
 		"template":                    {"PodTemplate spec.template", []string{"Secret tenth spec.template.spec.imagePullSecrets[0].name"}},
 		"spec of a pod":               {"PodSpec spec.template.spec", []string{"Secret tenth spec.template.spec.imagePullSecrets[0].name"}},
 		"comments and empty lines":    {"# Secrets\n\n  Secret   spec.one  \n", []string{"Secret first spec.one"}},

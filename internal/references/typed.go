@@ -39,8 +39,8 @@ type typedKey struct {
 
 // typedNamed is a namedEnd whose namespace is a field of the struct.
 type typedNamed struct {
-	namedEnd
-	index []int
+	kind      Kind
+	namespace []int
 }
 
 // typedEnd is an end whose value is a string, a struct with a name, or encoded JSON.
@@ -143,7 +143,7 @@ func (n *typedNode) addField(f *field, t reflect.Type, at string) error {
 		if namespace == nil {
 			return fmt.Errorf("%s has no %s beside it", at, e.namespace)
 		}
-		out.ends = append(out.ends, typedNamed{e, namespace})
+		out.ends = append(out.ends, typedNamed{kind: e.kind, namespace: namespace})
 	}
 	n.fields = append(n.fields, out)
 	return nil
@@ -197,7 +197,7 @@ func (n *typedNode) visit(v reflect.Value, visit Visit) {
 			f.node.visit(inner, visit)
 		}
 		for _, e := range f.ends {
-			e.visit(text(v.FieldByIndex(e.index)), text(inner), visit)
+			add(visit, e.kind, text(v.FieldByIndex(e.namespace)), text(inner))
 		}
 	}
 	for i := range n.keys {
@@ -228,13 +228,7 @@ func (k *typedKey) visit(in reflect.Value, visit Visit) {
 		if found := in.MapIndex(reflect.ValueOf(e.namespace).Convert(in.Type().Key())); found.IsValid() {
 			namespace = text(found)
 		}
-		e.visit(namespace, text(v), visit)
-	}
-}
-
-func (e namedEnd) visit(namespace, name string, visit Visit) {
-	if e.accepts(namespace, name) {
-		visit(e.kind, namespace, name)
+		add(visit, e.kind, namespace, text(v))
 	}
 }
 
