@@ -1,6 +1,9 @@
 package apiserver
 
 import (
+	"net/http"
+	"net/http/httptest"
+
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/kubernetes"
 
@@ -22,6 +25,14 @@ func (s *Server) Source() inprocess.Source { return s.served.source }
 
 // Keep returns the plugin that refuses to delete objects.
 func (s *Server) References() *referrers.Index { return s.served.references }
+
+// Serve passes a request of the server itself to its handlers, with the context of the request.
+func (s *Server) Serve(req *http.Request) *httptest.ResponseRecorder {
+	req.Header.Set("Authorization", "Bearer "+s.loopback.BearerToken)
+	answer := httptest.NewRecorder()
+	s.served.server.Handler.ServeHTTP(answer, req)
+	return answer
+}
 
 func (s *Server) Keep() *keep.Plugin { return s.served.keep }
 

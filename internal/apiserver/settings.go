@@ -36,7 +36,7 @@ import (
 const watchDrain = time.Second
 
 // applySettings fills in the settings that depend on no stage: the version, audit, limits, OpenAPI,
-// health, priority levels, the reports of the console, and the filter of requests with CustomResourceDefinitions.
+// health, priority levels, the reports of the console, the answers about references, and the filter of requests with CustomResourceDefinitions.
 func applySettings(b start.Base) error {
 	applyCancellation(b.Generic)
 	if err := applyAudit(b.Generic, b.Config.Audit); err != nil {
@@ -48,12 +48,21 @@ func applySettings(b start.Base) error {
 	applyHealth(b.Generic, b.Etcd)
 	applyAggregation(b)
 	applyConsole(b)
+	applyReferences(b)
 	applyNestingBound(b.Generic)
 	if err := applyDefinitionFilter(b.Generic, b.Codecs); err != nil {
 		return err
 	}
 	applyFairness(b.Generic, b.Clients)
 	return nil
+}
+
+// applyReferences answers requests for the references to ConfigMaps and Secrets, after authorization.
+func applyReferences(b start.Base) {
+	inner := b.Generic.BuildHandlerChainFunc
+	b.Generic.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
+		return inner(b.References.Wrap(next), c)
+	}
 }
 
 // applyAudit makes the server log the requests that the policy names.

@@ -138,7 +138,7 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	}
 	stores := maps.Clone(registries.Stores)
 	stores[definitions.Resource] = store
-	b.References.Start(referrers.Config{Objects: stored.readable, Stores: stores})
+	b.References.Start(referrers.Config{Objects: stored.readable, Stores: stores, Rights: identity.Authorizer})
 	b.Metrics.MustRegister(b.References)
 	if err := i.hooks.InBackground("follow-references", b.References.Run); err != nil {
 		return resourcesStage{}, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 
 	"holdfast.dev/holdfast/internal/apiserver/storage"
@@ -22,6 +23,8 @@ type Config struct {
 	Objects storage.Readable
 	// Stores are those of the built-in kinds and of the definitions.
 	Stores map[schema.GroupResource]*genericregistry.Store
+	// Rights decide which referring objects the user of a request may get.
+	Rights authorizer.UnconditionalAuthorizer
 }
 
 // Start sets what the index reads from, before the server serves.
@@ -107,7 +110,7 @@ func (x *Index) gaps() []gap {
 	return all
 }
 
-// Incomplete returns why the references in a namespace are not all known, empty if they are.
+// Incomplete returns why the references in a namespace are not all known, empty if they are. An empty namespace stands for all.
 func (x *Index) Incomplete(namespace string) string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -118,7 +121,7 @@ func (x *Index) Incomplete(namespace string) string {
 		case failed:
 			return "the objects of " + g.resource + " cannot be read"
 		}
-		if len(g.kind.objects[namespace])+len(g.kind.objects[""]) > 0 {
+		if len(g.kind.objects[namespace])+len(g.kind.objects[""]) > 0 || namespace == "" && len(g.kind.objects) > 0 {
 			return "the definition of " + g.resource + " is not served, and there are objects of it"
 		}
 	}

@@ -16,6 +16,11 @@ func (r Readable) Revision(ctx context.Context) (int64, error) {
 	return page.Revision, err
 }
 
+// Get reads an object of a resource. It returns nil if there is none.
+func (r Readable) Get(ctx context.Context, resource schema.GroupResource, namespace, name string) (*Stored, error) {
+	return r.Reread(ctx, resource, Stored{Namespace: namespace, Name: name, key: Part{Resource: resource, Namespace: namespace}.Prefix() + name})
+}
+
 // Reread reads an object of a resource again. It returns nil if the object was deleted.
 func (r Readable) Reread(ctx context.Context, resource schema.GroupResource, stored Stored) (*Stored, error) {
 	found, err := r.Client.Firsts(ctx, []string{stored.key})
