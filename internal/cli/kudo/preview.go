@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"holdfast.dev/holdfast/api"
+	"holdfast.dev/holdfast/internal/cli/difference"
 	"holdfast.dev/holdfast/parameters"
 )
 
@@ -154,7 +155,7 @@ func (p *preview) compare(ctx context.Context, judged *judgement, versions [2]*a
 	names := maps.Clone(oldObjects)
 	maps.Copy(names, newObjects)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		text, err := unified(name, oldObjects[name], newObjects[name])
+		text, err := difference.Unified(name, oldObjects[name], newObjects[name])
 		if err != nil {
 			return err
 		}
