@@ -35,7 +35,9 @@ func (v *Verdict) Refusals() []Refusal {
 
 func (v *Verdict) refusal(f *Finding) string {
 	is, instead := v.shown(f), "change it in the file and apply that"
-	if f.Manager != "" {
+	if series := seriesOf(f.Manager); series != "" {
+		instead = "change it with " + rollOf(series) + " or rollback"
+	} else if f.Manager != "" {
 		instead = "let " + name(f.Manager) + " apply the change"
 	}
 	return fmt.Sprintf("managed by %s (last set the field to %s), and the edit changes it from %s to %s: "+

@@ -26,6 +26,9 @@ func (v *Verdict) long(f *Finding) string {
 	if source := f.source(); source != "" {
 		last = "  Last set by " + source + "."
 	}
+	if series := seriesOf(f.LastSet.Name); series != "" {
+		last = "  " + f.setBack(series, is)
+	}
 	switch f.Kind {
 	case Reverts:
 		return fmt.Sprintf("%s is changing the resource %s field %s value from %s to %s.  "+
@@ -58,6 +61,9 @@ func (v *Verdict) long(f *Finding) string {
 // but not one that it has removed.
 func nextApply(changed ...*Finding) string {
 	manager := name(changed[0].Manager)
+	if series := seriesOf(changed[0].Manager); series != "" {
+		return rollOf(series) + " (or rollback) set it, and is the way to change it."
+	}
 	if slices.ContainsFunc(changed, func(f *Finding) bool { return !isAbsent(f.New) }) {
 		return "The next apply of " + manager + " is refused with a conflict unless it forces."
 	}
@@ -119,13 +125,13 @@ func (v *Verdict) summary(group []*Finding) string {
 	n, f := len(group), group[0]
 	switch f.Kind {
 	case Reverts:
-		return fmt.Sprintf("%s is changing %d fields of the resource %s.  "+unlikeAppliedMany, v.applier(), n, v.Resource)
+		return fmt.Sprintf("%s is changing %d fields of the resource %s.  "+unlikeAppliedMany, v.applier(), n, v.Resource) + setBackMany(group)
 	case ChangesForeign:
 		why := manyForeign
 		if f.clientSide {
 			why = clientSideOwner + " set these fields, and may set them again the next time it is run."
 		}
-		return fmt.Sprintf("WARNING: %s is changing %d fields of the resource %s.  %s", v.applier(), n, v.Resource, why)
+		return fmt.Sprintf("WARNING: %s is changing %d fields of the resource %s.  %s", v.applier(), n, v.Resource, why) + setBackMany(group)
 	case TakesOver:
 		return fmt.Sprintf("WARNING: %s takes over %d fields of the resource %s.  %s", v.applier(), n, v.Resource, manyForeign)
 	}

@@ -2,9 +2,13 @@ package fieldownership
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 
 	"holdfast.dev/holdfast/internal/apiserver/disclosure"
@@ -23,6 +27,8 @@ type answer struct {
 	// ctx is the context of the HTTP request, which collects warnings.
 	ctx   context.Context
 	begun bool
+	// held is a status code that is sent with the first bytes of the body, because the body decides about the warnings.
+	held int
 }
 
 // Unwrap implements responsewriter.UserProvidedDecorator.
@@ -30,6 +36,10 @@ func (w *answer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.
 func (w *answer) WriteHeader(code int) {
+	if code == http.StatusConflict && !w.begun && w.request.writer.Act == ownership.ServerSideApply {
+		w.begun, w.held = true, code
+		return
+	}
 	w.begin(code)
 	w.ResponseWriter.WriteHeader(code)
 }
@@ -37,6 +47,7 @@ func (w *answer) WriteHeader(code int) {
 // Write implements http.ResponseWriter.
 func (w *answer) Write(data []byte) (int, error) {
 	w.begin(http.StatusOK)
+	w.release(data)
 	return w.ResponseWriter.Write(data)
 }
 
@@ -48,6 +59,35 @@ func (w *answer) begin(code int) {
 	if code >= 200 && code < 300 {
 		w.checker.stored(w.ctx, w.request)
 	}
+}
+
+// release sends a held status code, with the warnings about the conflicts in a body.
+func (w *answer) release(body []byte) {
+	if w.held == 0 {
+		return
+	}
+	var status metav1.Status
+	// A body in another format has no warnings.
+	if json.Unmarshal(body, &status) == nil && status.Details != nil {
+		for _, line := range ownership.ConflictWarnings(w.object(), status.Details.Causes) {
+			warning.AddWarning(w.ctx, "", line)
+		}
+	}
+	w.ResponseWriter.WriteHeader(w.held)
+	w.held = 0
+}
+
+// object returns the object of the request, as kubectl takes it.
+func (w *answer) object() string {
+	info, ok := genericapirequest.RequestInfoFrom(w.ctx)
+	if !ok {
+		return w.request.path
+	}
+	object := schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}.String() + "/" + info.Name
+	if info.Namespace != "" {
+		object += " -n " + info.Namespace
+	}
+	return object
 }
 
 // stored adds the warnings about a write that was stored, or would have been stored

@@ -59,7 +59,10 @@ func (c *Checker) Filter(next http.Handler, maxBody int64) http.Handler {
 				foldStringData(judged, maxBody)
 			}
 			req = judged.WithContext(withRequest(judged.Context(), r))
-			w = responsewriter.WrapForHTTP1Or2(&answer{ResponseWriter: w, checker: c, request: r, ctx: req.Context()})
+			written := &answer{ResponseWriter: w, checker: c, request: r, ctx: req.Context()}
+			// A response without a body has no first bytes.
+			defer written.release(nil)
+			w = responsewriter.WrapForHTTP1Or2(written)
 		}
 		next.ServeHTTP(w, req)
 	})
