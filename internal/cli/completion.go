@@ -95,6 +95,12 @@ var enums = map[string][]string{
 	"diff --fail-on":              {"error", "warning", "note", "never"},
 	"transfer --to":               {toApply, toImperative},
 	"transfer --dry-run":          {"none", "client", "server"},
+	"roll --dry-run":              {"none", "client", "server"},
+	"roll --output":               {outputJSON, outputYAML, "name"},
+	"rollback --dry-run":          {"none", "client", "server"},
+	"rollback --output":           {outputJSON, outputYAML, "name"},
+	"history --output":            {outputJSON, outputYAML},
+	"adopt --dry-run":             {"none", "client", "server"},
 }
 
 // addCompletions makes the shell complete the values of the flags of commands, and of those below

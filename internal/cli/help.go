@@ -23,6 +23,7 @@ var groups = []struct {
 	{"Operate it:", []string{"kubeconfig", "revoke", "backup", "restore", "doctor", "version"}},
 	{"Hosts:", []string{"node"}},
 	{"Custom resources:", []string{"schema"}},
+	{"Configuration:", []string{"series"}},
 	{"Field ownership:", []string{"owners", "transfer"}},
 	{"Operator packages:", []string{"kudo"}},
 	{"Clusters of others:", []string{"guard"}},

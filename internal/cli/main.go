@@ -1,5 +1,5 @@
 // Package cli holds the commands of the holdfast binary: serve, demo, node, kubeconfig, revoke,
-// backup, restore, doctor, envtest, version, completion, kudo, schema and guard, and all commands of kubectl. Main runs
+// backup, restore, doctor, envtest, version, completion, kudo, schema, guard and series, and all commands of kubectl. Main runs
 // the command line of the process. Run does the same for given arguments and streams, and is
 // what tests use.
 package cli
@@ -27,6 +27,7 @@ import (
 	"holdfast.dev/holdfast/internal/cli/guard"
 	"holdfast.dev/holdfast/internal/cli/kudo"
 	"holdfast.dev/holdfast/internal/cli/schema"
+	"holdfast.dev/holdfast/internal/cli/series"
 )
 
 // Streams are the standard streams of a command.
@@ -139,7 +140,7 @@ func newCommand(streams Streams, args []string) *command {
 		newServeCommand(), demo.New(), newEnvtestCommand(), newNodeCommand(), newKubeconfigCommand(), newRevokeCommand(),
 		newBackupCommand(), newRestoreCommand(), doctor.New(version), newVersionCommand(), newCompletionCommand(),
 		kudo.New(kudo.Program{Version: version, Logging: setLogging}), schema.New(version),
-		guard.New(guard.Program{Version: version, Logging: setLogging}),
+		guard.New(guard.Program{Version: version, Logging: setLogging}), series.NewCommand(),
 	}}
 	addCompletions(c.ours...)
 	// "holdfast kubectl get" is completed like "holdfast get".

@@ -1,0 +1,106 @@
+package series
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"holdfast.dev/holdfast/internal/references"
+	"holdfast.dev/holdfast/ownership"
+)
+
+// connection has the flags that select a server and a namespace.
+type connection struct {
+	flags *genericclioptions.ConfigFlags
+}
+
+func newConnection() connection {
+	return connection{genericclioptions.NewConfigFlags(true).WithDiscoveryBurst(300).WithDiscoveryQPS(50)}
+}
+
+func (c connection) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(c.flags.KubeConfig, "kubeconfig", "", "kubeconfig to use (default: $KUBECONFIG, or ~/.kube/config)")
+	flags.StringVar(c.flags.Context, "context", "", "context of the kubeconfig (default: its current one)")
+	flags.StringVarP(c.flags.Namespace, "namespace", "n", "", "namespace (default: that of the context)")
+}
+
+// server is a server with a namespace.
+type server struct {
+	genericclioptions.RESTClientGetter
+	dynamic   dynamic.Interface
+	metadata  metadata.Interface
+	raw       rest.Interface
+	namespace string
+	// types and rules are what the server says about kinds, as far as they were read.
+	types map[schema.GroupVersion]managedfields.TypeConverter
+	rules map[schema.GroupResource]*references.Rules
+}
+
+// connect returns the selected server. Warnings of the server are written to out.
+func (c connection) connect(out io.Writer) (*server, error) {
+	c.flags.WithWrapConfigFn(func(config *rest.Config) *rest.Config {
+		config.QPS = -1 // the server has limits of its own
+		config.WarningHandler = warnings{rest.NewWarningWriter(out, rest.WarningWriterOptions{Deduplicate: true})}
+		return config
+	})
+	config, err := c.flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	s := &server{
+		RESTClientGetter: c.flags,
+		types:            map[schema.GroupVersion]managedfields.TypeConverter{}, rules: map[schema.GroupResource]*references.Rules{},
+	}
+	if s.namespace, _, err = c.flags.ToRawKubeConfigLoader().Namespace(); err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	if s.dynamic, err = dynamic.NewForConfig(config); err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	if s.metadata, err = metadata.NewForConfig(config); err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	discovery, err := c.flags.ToDiscoveryClient()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	s.raw = discovery.RESTClient()
+	return s, nil
+}
+
+// warnings drops the warnings about the owners of fields: the commands say themselves which fields they take over.
+type warnings struct{ rest.WarningHandler }
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (w warnings) HandleWarningHeader(code int, agent, text string) {
+	if !ownership.IsWarning(text) {
+		w.WarningHandler.HandleWarningHeader(code, agent, text)
+	}
+}
+
+// objects returns the client of the ConfigMaps or Secrets of the namespace.
+func (s *server) objects(kind references.Kind) dynamic.ResourceInterface {
+	return s.dynamic.Resource(resourceOf(kind)).Namespace(s.namespace)
+}
+
+// get reads a path of the server.
+func (s *server) get(ctx context.Context, path string) ([]byte, error) {
+	return s.raw.Get().AbsPath(path).SetHeader("Accept", "application/json").Do(ctx).Raw()
+}
+
+// withRight adds to an error about a missing right what the user can do.
+func withRight(err error) error {
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("%w: an administrator can grant this with a Role and a RoleBinding", err)
+	}
+	return err
+}

@@ -1,0 +1,219 @@
+package series
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// The values of --dry-run.
+const (
+	dryRunNone   = "none"
+	dryRunClient = "client"
+	dryRunServer = "server"
+)
+
+// following has the flags of the commands that let references follow.
+type following struct {
+	connection
+	in             []string
+	dryRun, output string
+	wait           bool
+	timeout        time.Duration
+}
+
+func (f *following) addFlags(cmd *cobra.Command) {
+	f.connection.addFlags(cmd.Flags())
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.in, "in", nil, "workloads whose references follow, as TYPE/NAME,TYPE/NAME")
+	flags.StringVar(&f.dryRun, "dry-run", dryRunNone,
+		"none, client (read only) or server (let the server try it): show the difference and write nothing; without a value it is server")
+	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
+	flags.StringVarP(&f.output, "output", "o", outputText, "json, yaml or name (default: text)")
+	flags.BoolVar(&f.wait, "wait", false, "show the progress of the rollouts until they are complete")
+	flags.DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long --wait waits for each rollout")
+}
+
+func (f *following) check() error {
+	switch {
+	case !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, f.dryRun):
+		return fmt.Errorf("--dry-run %q: must be none, client or server", f.dryRun)
+	case f.wait && f.dryRun != dryRunNone:
+		return errors.New("--wait does not go with --dry-run: a dry run changes nothing")
+	case f.timeout <= 0:
+		return fmt.Errorf("--timeout %s: must be longer than 0s", f.timeout)
+	}
+	return checkOutput(f.output, outputJSON, outputYAML, outputName)
+}
+
+// suffix marks the lines of a dry run, as kubectl does.
+func (f *following) suffix() string {
+	switch f.dryRun {
+	case dryRunClient:
+		return " (dry run)"
+	case dryRunServer:
+		return " (server dry run)"
+	}
+	return ""
+}
+
+// follower lets the references of workloads follow to one member.
+type follower struct {
+	*server
+	*following
+	members *members
+	// to is the name of the member, and created the member itself if it has to be created.
+	to      string
+	created *unstructured.Unstructured
+	// out and progress are for the result and for all else.
+	out, progress io.Writer
+}
+
+// planned is an edit that the server has tried.
+type planned struct {
+	*edit
+	// result is the workload as the server would store it, or as the command expects it.
+	result *unstructured.Unstructured
+}
+
+// run lets the references of workloads follow. It writes nothing before the server has tried every edit.
+func (f *follower) run(ctx context.Context, workloads []*workload) error {
+	var plans []planned
+	report := report{
+		Series: f.members.String(), Namespace: f.namespace, Member: memberName(f.members.kind, f.to),
+		Created: f.created != nil, Workloads: []workloadReport{},
+	}
+	if f.dryRun != dryRunNone {
+		report.DryRun = f.dryRun
+	}
+	for _, w := range workloads {
+		p, err := f.plan(ctx, w)
+		if err != nil {
+			return err
+		}
+		if len(p.changes) > 0 {
+			plans = append(plans, p)
+			report.Workloads = append(report.Workloads, p.report())
+		}
+	}
+	if f.output == outputText {
+		for _, w := range report.Workloads {
+			w.print(f.out)
+		}
+		if err := f.printDifferences(ctx, plans); err != nil {
+			return err
+		}
+	}
+	if err := f.create(ctx); err != nil {
+		return err
+	}
+	for _, p := range plans {
+		if err := f.write(ctx, p); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.output == outputJSON || f.output == outputYAML:
+		if err := printAs(f.out, f.output, report); err != nil {
+			return err
+		}
+	case f.output == outputText && f.created == nil && len(plans) == 0:
+		fmt.Fprintf(f.out, "%s exists already, and the references point to it: nothing to do\n", report.Member)
+	}
+	if !f.wait {
+		return nil
+	}
+	for _, p := range plans {
+		if err := f.waitFor(ctx, p.workload); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plan computes an edit, and lets the server try it. If the workload has changed in between, it reads it again.
+func (f *follower) plan(ctx context.Context, w *workload) (planned, error) {
+	for attempt := 1; ; attempt++ {
+		e, err := f.edit(ctx, w, f.members, f.to)
+		if err != nil {
+			return planned{}, err
+		}
+		if len(e.changes) == 0 {
+			if len(f.in) > 0 && e.settled == 0 {
+				return planned{}, refused("%s refers to no member of the series %s, nor to %s: write the name %s into its manifest first",
+					w, f.members.identity, memberName(f.members.kind, f.members.name), f.to)
+			}
+			return planned{e, w.live}, nil
+		}
+		if f.dryRun == dryRunClient {
+			return planned{e, e.changed}, nil
+		}
+		result, err := f.try(ctx, e)
+		if err == nil {
+			return planned{e, e.withoutReplaced(result)}, nil
+		}
+		if !isStale(err) || attempt == attempts {
+			return planned{}, f.failed(w, err)
+		}
+		if w.live, err = w.client(f.server).Get(ctx, w.live.GetName(), metav1.GetOptions{}); err != nil {
+			return planned{}, unable(fmt.Errorf("read %s: %w", w, withRight(err)))
+		}
+	}
+}
+
+// failed returns the error of a write of a workload.
+func (f *follower) failed(w *workload, err error) error {
+	var coded exitError
+	if errors.As(err, &coded) {
+		return err
+	}
+	return refused("%s: %w", w, withRight(err))
+}
+
+// create creates the member, if it does not exist.
+func (f *follower) create(ctx context.Context) error {
+	if f.created == nil {
+		return nil
+	}
+	if f.dryRun != dryRunClient {
+		options := metav1.CreateOptions{FieldManager: f.members.manager()}
+		if f.dryRun == dryRunServer {
+			options.DryRun = []string{metav1.DryRunAll}
+		}
+		if _, err := f.objects(f.members.kind).Create(ctx, f.created, options); err != nil {
+			return refused("create %s: %w", memberName(f.members.kind, f.to), withRight(err))
+		}
+	}
+	f.say("%s created%s", memberName(f.members.kind, f.to), f.suffix())
+	return nil
+}
+
+// write writes an edit.
+func (f *follower) write(ctx context.Context, p planned) error {
+	if f.dryRun == dryRunNone {
+		stored, err := f.send(ctx, p.edit, f.members, f.to)
+		if err != nil {
+			return fmt.Errorf("%w; run the command again for the workloads that do not follow yet", f.failed(p.workload, err))
+		}
+		p.live = stored
+	}
+	f.say("%s points to %s%s", p.String(), f.to, f.suffix())
+	return nil
+}
+
+// say prints a line about an object that was written: a sentence, or with -o name only the name.
+func (f *follower) say(format, name string, args ...any) {
+	switch f.output {
+	case outputName:
+		fmt.Fprintln(f.out, name)
+	case outputText:
+		fmt.Fprintf(f.out, format+"\n", append([]any{name}, args...)...)
+	}
+}

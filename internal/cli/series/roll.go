@@ -1,0 +1,106 @@
+package series
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/internal/cli/arguments"
+)
+
+const rollHelp = `Create the next member of a series, and let references follow.
+
+The command makes an immutable ConfigMap, or with secret/SERIES a Secret, from the
+given content. Its name is SERIES and a hash of the content: the name that "kubectl
+create configmap SERIES --append-hash" gives it. Then every reference of the workloads
+to another member of the series, or to an object with the name SERIES, gets the new
+name. Workloads are Deployments, StatefulSets, DaemonSets, CronJobs, ReplicaSets and
+ReplicationControllers, and with --in every other object whose kind refers to
+ConfigMaps or Secrets. The CustomResourceDefinition of a custom resource declares its
+references in the annotation holdfast.dev/references.
+
+The references are set by server-side apply with the field manager
+holdfast-series-SERIES. Write the new name into your manifests too: the next apply of a
+manifest with the old name sets the reference back, or reports a conflict.
+
+If the content is that of a member, no object is created.`
+
+// rolling has the flags of roll.
+type rolling struct {
+	following
+	sources
+	all bool
+}
+
+func newRollCommand() *cobra.Command {
+	r := &rolling{following: following{connection: newConnection()}}
+	cmd := &cobra.Command{
+		Use:   "roll SERIES (--from-file FILE | --from-literal KEY=VALUE | --from-env-file FILE) (--in TYPE/NAME | --all)",
+		Short: "Create the next member of a series, and let references follow",
+		Long:  rollHelp,
+		Example: `  # Create settings-HASH from a file, and let a Deployment and a StatefulSet use it
+  holdfast series roll settings --from-file app.yaml --in deploy/web,sts/db
+
+  # Show the difference for all workloads of the namespace that refer to the series
+  holdfast series roll settings --from-file app.yaml --all --dry-run
+
+  # A series of Secrets
+  holdfast series roll secret/password --from-literal password=example --all --wait`,
+		Args: checked(arguments.Exactly("SERIES")),
+		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd, args[0]) },
+	}
+	r.following.addFlags(cmd)
+	r.sources.addFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&r.all, "all", false, "let the references of all workloads of the namespace follow")
+	return cmd
+}
+
+func (r *rolling) run(cmd *cobra.Command, name string) error {
+	id, err := parseIdentity(name)
+	if err == nil {
+		err = errors.Join(r.following.check(), r.sources.check(id))
+	}
+	switch {
+	case err != nil:
+		return unable(err)
+	case r.all == (len(r.in) > 0):
+		return unable(errors.New("name the workloads with --in TYPE/NAME, or use --all"))
+	}
+	s, err := r.connect(cmd.ErrOrStderr())
+	if err != nil {
+		return unable(err)
+	}
+	object, err := r.sources.object(id, s.namespace)
+	if err != nil {
+		return unable(fmt.Errorf("the content of the series %s: %w", id, err))
+	}
+	ctx := cmd.Context()
+	known, err := s.members(ctx, id)
+	if err != nil {
+		return err
+	}
+	existing, err := s.existing(ctx, id, object)
+	if err != nil {
+		return err
+	}
+	f := &follower{
+		server: s, following: &r.following, members: known, to: object.GetName(), created: object,
+		out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr(),
+	}
+	if existing != nil {
+		f.created = nil
+	}
+	workloads, err := s.workloads(ctx, known, r.in)
+	if err != nil {
+		return err
+	}
+	if err := f.run(ctx, workloads); err != nil {
+		return err
+	}
+	if len(workloads) == 0 && r.output == outputText {
+		fmt.Fprintf(cmd.OutOrStdout(), "no workload of namespace %s refers to the series %s yet: write the name %s into a manifest\n",
+			s.namespace, id, f.to)
+	}
+	return nil
+}

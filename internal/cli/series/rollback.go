@@ -1,0 +1,127 @@
+package series
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"holdfast.dev/holdfast/internal/cli/arguments"
+)
+
+const rollbackHelp = `Point the references of workloads back to an older member of a series.
+
+Without --to, that is the member before the one that they refer to now. All workloads
+of the namespace that refer to the series follow, or with --in only some. The rules are
+those of "holdfast series roll".`
+
+// rollingBack has the flags of rollback.
+type rollingBack struct {
+	following
+	to string
+}
+
+func newRollbackCommand() *cobra.Command {
+	r := &rollingBack{following: following{connection: newConnection()}}
+	cmd := &cobra.Command{
+		Use:   "rollback SERIES [--to HASH]",
+		Short: "Point references back to an older member of a series",
+		Long:  rollbackHelp,
+		Example: `  holdfast series rollback settings
+  holdfast series rollback settings --to 7g2b4kt8mf --in deploy/web
+  holdfast series rollback secret/password --dry-run`,
+		Args: checked(arguments.Exactly("SERIES")),
+		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd, args[0]) },
+	}
+	r.following.addFlags(cmd)
+	cmd.Flags().StringVar(&r.to, "to", "", "hash or whole name of the member (default: the one before that in use)")
+	return cmd
+}
+
+func (r *rollingBack) run(cmd *cobra.Command, name string) error {
+	id, err := parseIdentity(name)
+	if err == nil {
+		err = r.check()
+	}
+	if err != nil {
+		return unable(err)
+	}
+	s, err := r.connect(cmd.ErrOrStderr())
+	if err != nil {
+		return unable(err)
+	}
+	ctx := cmd.Context()
+	known, err := s.members(ctx, id)
+	if err != nil {
+		return err
+	}
+	workloads, err := s.workloads(ctx, known, r.in)
+	if err != nil {
+		return err
+	}
+	if len(workloads) == 0 {
+		return refused("no workload of namespace %s refers to the series %s", s.namespace, id)
+	}
+	to := ""
+	if r.to != "" {
+		to, err = known.find(r.to)
+	} else {
+		to, err = s.before(known, workloads)
+	}
+	if err != nil {
+		return err
+	}
+	f := &follower{server: s, following: &r.following, members: known, to: to, out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr()}
+	return f.run(ctx, workloads)
+}
+
+// workloads reads the workloads that the user names, or all that refer to the series.
+func (s *server) workloads(ctx context.Context, m *members, named []string) ([]*workload, error) {
+	if len(named) > 0 {
+		return s.named(ctx, named)
+	}
+	found, unread, err := s.all(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if len(unread) > 0 {
+		return nil, unable(fmt.Errorf("not all workloads could be read, so name those that you mean with --in: %w", unread[0]))
+	}
+	return found, nil
+}
+
+// before returns the member before the one that all workloads refer to.
+func (s *server) before(m *members, workloads []*workload) (string, error) {
+	users := map[string][]string{}
+	var used []string
+	for _, w := range workloads {
+		for _, name := range w.membersOf(m, s.namespace) {
+			if !slices.Contains(used, name) {
+				used = append(used, name)
+			}
+			if !slices.Contains(users[name], w.String()) {
+				users[name] = append(users[name], w.String())
+			}
+		}
+	}
+	switch {
+	case len(used) == 0:
+		return "", refused("the workloads refer to no member of the series %s", m.identity)
+	case len(used) > 1:
+		var texts []string
+		for _, name := range used {
+			texts = append(texts, fmt.Sprintf("%s refers to %s", strings.Join(users[name], ", "), name))
+		}
+		return "", refused("several members are in use: %s: name the one to go back to with --to", strings.Join(texts, "; "))
+	}
+	at := m.index(used[0])
+	switch {
+	case at < 0:
+		return "", refused("%s, which is in use, does not exist: name the member to go back to with --to: %s", used[0], m.list())
+	case at == len(m.sorted)-1:
+		return "", refused("%s, which is in use, is the oldest member of the series %s: there is none to go back to", used[0], m.identity)
+	}
+	return m.sorted[at+1].Name, nil
+}

@@ -1,0 +1,46 @@
+package series
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/kubectl/pkg/polymorphichelpers"
+)
+
+// pollInterval is how often --wait reads a workload.
+const pollInterval = time.Second
+
+// waitFor prints the progress of a rollout as "kubectl rollout status" does, until it is complete.
+func (f *follower) waitFor(ctx context.Context, w *workload) error {
+	if restarts, _ := w.restart(); !restarts {
+		return nil // there is no rollout to wait for
+	}
+	viewer, err := polymorphichelpers.StatusViewerFor(w.live.GroupVersionKind().GroupKind())
+	if err != nil {
+		return unable(fmt.Errorf("%s: %w", w, err))
+	}
+	last := ""
+	err = wait.PollUntilContextTimeout(ctx, pollInterval, f.timeout, true, func(ctx context.Context) (bool, error) {
+		live, err := w.client(f.server).Get(ctx, w.live.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		text, done, err := viewer.Status(live, 0)
+		if text != last {
+			fmt.Fprintf(f.progress, "%s: %s", w, text)
+			last = text
+		}
+		return done, err
+	})
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("the rollout is not complete after %s", f.timeout)
+	}
+	return refused("%s: %w; \"holdfast series rollback %s\" points the references back", w, err, f.members.identity)
+}
