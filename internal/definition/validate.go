@@ -28,6 +28,7 @@ func (w Write) validate(ctx context.Context, crd *CustomResourceDefinition, vers
 	errs := field.ErrorList(slices.Clone(crd.Spec.ConversionErrors))
 	errs = append(errs, w.validatePruning(crd)...)
 	errs = append(errs, w.validateAnnotation(crd)...)
+	errs = append(errs, w.validateReferences(crd)...)
 	errs = append(errs, ValidateGatePolicy(crd)...)
 	for i := range versions {
 		errs = append(errs, w.validateVersion(crd, &versions[i])...)

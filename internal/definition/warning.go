@@ -26,6 +26,8 @@ const (
 	UnknownFormat
 	// UnprotectedRead is a condition that reads an optional field without has().
 	UnprotectedRead
+	// UnknownReference is a declared reference at a place that no version has.
+	UnknownReference
 )
 
 // Warning is a property of a valid definition that its author may not expect.

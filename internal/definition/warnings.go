@@ -18,7 +18,7 @@ import (
 // first: rules that the write removes or weakens, markers of the annotation for
 // fields that it removes, protected fields that the storage version lacks, paths with different markers
 // in served versions, markers that clients can get around, fields of the status
-// that cannot be set later, and formats that the server does not validate. It
+// that cannot be set later, formats that the server does not validate, and declared references at places that no version has. It
 // omits warnings that the stored definition got already. Each warning is one
 // line, for a Warning header.
 func (w Write) Warnings(crd *CustomResourceDefinition) []string {
@@ -89,7 +89,7 @@ func schemaWarnings(crd *CustomResourceDefinition, versions []readVersion) []War
 	for i := range versions {
 		found = append(found, unknownFormats(&versions[i])...)
 	}
-	return found
+	return append(found, referenceWarnings(crd, versions)...)
 }
 
 // inVersion adds the name of the version to a warning if the definition has more

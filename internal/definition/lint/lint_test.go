@@ -185,6 +185,23 @@ func TestCheck(t *testing.T) {
 				"write set-once instead of setOnce; write immutable instead of Immutable; write NoSet instead of NoSett",
 			},
 		},
+		"wrong references": {
+			file: withAnnotation("holdfast.dev/references", "Secret spec.a\\nSecrets spec.a"),
+			want: []string{
+				"3:53 error definition metadata.annotations[holdfast.dev/references]: Invalid value: line 2: \"Secrets\" " +
+					"is not one of ConfigMap, Secret, PodTemplate, PodSpec, Strings",
+			},
+		},
+		"references at places that do not exist": {
+			file: withAnnotation("holdfast.dev/references", "Secret spec.a\\nConfigMap spec.b[*].name\\nPodTemplate spec"),
+			want: []string{
+				"3:53 warning reference-place metadata.annotations[holdfast.dev/references]: ConfigMap spec.b[*].name: no version has this field",
+				"correct the path, or remove the line",
+				"3:53 warning reference-place metadata.annotations[holdfast.dev/references]: PodTemplate spec: " +
+					"no version has containers there, so it is not that of pods",
+				"correct the path, or remove the line",
+			},
+		},
 		"a misspelled annotation": {
 			file: withAnnotation("holdfast.dev/immutable", "immutable spec.a"),
 			want: []string{

@@ -38,6 +38,8 @@ var warningRules = map[definition.Topic]struct {
 	definition.StatusTrap:      {"status-trap", finding.Warning},
 	definition.UnknownFormat:   {"unknown-format", finding.Warning},
 	definition.UnprotectedRead: {"condition-optional", finding.Warning},
+
+	definition.UnknownReference: {"reference-place", finding.Warning},
 }
 
 // Rules are all rules. Users name them to ignore one, and some formats list them.
@@ -58,6 +60,7 @@ var Rules = []finding.Rule{
 	{ID: "status-trap", Summary: "A field of the status cannot be set later."},
 	{ID: "unknown-format", Summary: "The server does not validate a format."},
 	{ID: "condition-optional", Summary: "A condition reads an optional field, and no has() protects it."},
+	{ID: "reference-place", Summary: "A declared reference to a ConfigMap or a Secret is at a place that no version has."},
 	{ID: annotationNameRule, Summary: "An annotation has almost the name of the one with rules, and no effect."},
 	{ID: notPortableRule, Summary: "Kubernetes refuses the schema; this server accepts it."},
 	{ID: v1beta1Rule, Summary: "Kubernetes does not serve the API version of the definition."},
