@@ -100,6 +100,8 @@ var enums = map[string][]string{
 	"rollback --dry-run":          {"none", "client", "server"},
 	"rollback --output":           {outputJSON, outputYAML, "name"},
 	"history --output":            {outputJSON, outputYAML},
+	"used --output":               {outputJSON, outputYAML},
+	"unused --output":             {outputJSON, outputYAML},
 	"adopt --dry-run":             {"none", "client", "server"},
 }
 

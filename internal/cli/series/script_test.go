@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/cli"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestMain makes the test binary the program holdfast, for the scripts.
@@ -38,7 +40,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("ADMIN", server.Kubeconfig())
 			return writeKubeconfig(env.Getenv, env.Setenv, "")
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"as": as, "exits": exits},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"as": as, "exits": exits, "eventually": eventually},
 	})
 }
 
@@ -83,3 +85,27 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s exits with %d, want %d", strings.Join(args[1:], " "), got, want)
 	}
 }
+
+// eventually is the script command that runs a program again until a line of its output matches a pattern, because an index of the server
+// may be a moment behind.
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: eventually PATTERN PROGRAM [ARGS...]")
+	}
+	pattern := regexp.MustCompile("(?m)" + args[0])
+	waittest.Until(fatal{ts}, "the output has "+args[0], func() error {
+		if err := ts.Exec(args[1], args[2:]...); err != nil {
+			return err
+		}
+		if out := ts.ReadFile("stdout"); !pattern.MatchString(out) {
+			return errors.New(out)
+		}
+		return nil
+	})
+}
+
+// fatal makes a script fail.
+type fatal struct{ *testscript.TestScript }
+
+// Helper implements waittest.TB.
+func (fatal) Helper() {}

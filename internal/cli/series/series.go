@@ -1,5 +1,6 @@
 // Package series implements the command `holdfast series`: it replaces immutable ConfigMaps and Secrets by new versions, and lets the
-// references of workloads follow. It works with every Kubernetes API server.
+// references of workloads follow. That works with every Kubernetes API server. It also asks the server which objects refer to which, which only
+// ours can answer.
 //
 //	root.AddCommand(series.NewCommand())
 //
@@ -25,7 +26,8 @@ label holdfast.dev/series. Each is immutable and has one version of a configurat
 Its name ends in a hash of its content. SERIES is the name of a series of ConfigMaps,
 and secret/SERIES is one of Secrets.
 
-These commands work with every Kubernetes API server. The exit code is 1 if a command
+These commands work with every Kubernetes API server, except used and unused: only
+"holdfast serve" knows which objects refer to which. The exit code is 1 if a command
 refuses, and 2 if the command line is wrong or the server could not be read.`
 
 // NewCommand returns the command series with all its subcommands.
@@ -41,6 +43,8 @@ func NewCommand() *cobra.Command {
 	cmd.AddCommand(newRollbackCommand())
 	cmd.AddCommand(newHistoryCommand())
 	cmd.AddCommand(newAdoptCommand())
+	cmd.AddCommand(newUsedCommand())
+	cmd.AddCommand(newUnusedCommand())
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unable(err) })
 	return cmd
 }
