@@ -83,7 +83,7 @@ func isRefusal(err error) bool {
 	if keep.IsRefusal(err) {
 		return true
 	}
-	status, ok := err.(apierrors.APIStatus) //nolint:errorlint // errors of clients are not wrapped
+	status, ok := err.(apierrors.APIStatus)
 	if !ok || apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err) || apierrors.IsTimeout(err) {
 		return false
 	}

@@ -1,7 +1,7 @@
 package collection
 
 import (
-	"bytes"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,7 +94,7 @@ func isOwnMark(meta *metav1.ObjectMeta) bool {
 		return false
 	}
 	for _, entry := range meta.ManagedFields {
-		if entry.Manager == manager && entry.FieldsV1 != nil && bytes.Contains(entry.FieldsV1.Raw, []byte(`"f:`+series.UnusedSinceAnnotation+`"`)) {
+		if entry.Manager == manager && entry.FieldsV1 != nil && strings.Contains(entry.FieldsV1.GetRawString(), `"f:`+series.UnusedSinceAnnotation+`"`) {
 			return true
 		}
 	}

@@ -203,8 +203,10 @@ func TestHostileTenant(t *testing.T) {
 		return apierrors.IsNotFound(err)
 	})
 	// A series of the same name in the other namespace, and its label, do not count.
-	victim.create(metav1.ObjectMeta{Name: "s-1", Labels: map[string]string{series.Label: "s", series.CollectLabel: series.CollectUnused},
-		Annotations: map[string]string{series.AfterAnnotation: "0s", series.KeepLastAnnotation: "1"}})
+	victim.create(metav1.ObjectMeta{
+		Name: "s-1", Labels: map[string]string{series.Label: "s", series.CollectLabel: series.CollectUnused},
+		Annotations: map[string]string{series.AfterAnnotation: "0s", series.KeepLastAnnotation: "1"},
+	})
 	victim.create(metav1.ObjectMeta{Name: "t-1", Labels: member("t")})
 	for i := range 5 {
 		mallory.create(metav1.ObjectMeta{Name: fmt.Sprintf("s-%d", i+2), Labels: member("s")})
