@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -88,7 +89,7 @@ func (f *follower) run(ctx context.Context, workloads []*workload) error {
 	var plans []planned
 	report := report{
 		Series: f.members.String(), Namespace: f.namespace, Member: memberName(f.members.kind, f.to),
-		Created: f.created != nil, Workloads: []workloadReport{},
+		Workloads: []workloadReport{},
 	}
 	if f.dryRun != dryRunNone {
 		report.DryRun = f.dryRun
@@ -114,6 +115,7 @@ func (f *follower) run(ctx context.Context, workloads []*workload) error {
 	if err := f.create(ctx); err != nil {
 		return err
 	}
+	report.Created = f.created != nil
 	for _, p := range plans {
 		if err := f.write(ctx, p); err != nil {
 			return err
@@ -187,7 +189,14 @@ func (f *follower) create(ctx context.Context) error {
 		if f.dryRun == dryRunServer {
 			options.DryRun = []string{metav1.DryRunAll}
 		}
-		if _, err := f.objects(f.members.kind).Create(ctx, f.created, options); err != nil {
+		_, err := f.objects(f.members.kind).Create(ctx, f.created, options)
+		if apierrors.IsAlreadyExists(err) {
+			// Another roll with the same content has created it meanwhile.
+			_, err = f.existing(ctx, f.members.identity, f.created)
+			f.created = nil
+			return err
+		}
+		if err != nil {
 			return refused("create %s: %w", memberName(f.members.kind, f.to), withRight(err))
 		}
 	}

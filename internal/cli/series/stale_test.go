@@ -47,7 +47,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	create(t, client)
 	var writes atomic.Int32
 	kubeconfig := proxied(t, server.Config(t), func(http.ResponseWriter) bool {
-		if n := writes.Add(1); n == 1 || n == 4 || n == 7 {
+		if n := writes.Add(1); n == 1 || n == 4 || n == 7 || n == 11 {
 			change(t, client)
 		}
 		return false
@@ -66,8 +66,33 @@ func TestChangedMeanwhile(t *testing.T) {
 	if from := spec.Containers[0].EnvFrom; len(from) != 1 || !strings.HasPrefix(from[0].SecretRef.Name, "settings-") {
 		t.Errorf("envFrom is %v", from)
 	}
-	if got.Annotations["changes"] != "xxx" || *got.Spec.Replicas != 4 {
+	if got.Annotations["changes"] != "xxxx" || *got.Spec.Replicas != 4 {
 		t.Errorf("the other client's changes are %q, %d replicas", got.Annotations["changes"], *got.Spec.Replicas)
+	}
+}
+
+// TestRollTwice lets another roll with the same content do all before the first write of a roll.
+func TestRollTwice(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, apiserver.Config{})
+	client := server.Client(t)
+	create(t, client)
+	var writes atomic.Int32
+	kubeconfig := proxied(t, server.Config(t), func(http.ResponseWriter) bool {
+		if writes.Add(1) == 1 {
+			if out, err := roll(t, server.Kubeconfig()); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		}
+		return false
+	})
+	out, err := roll(t, kubeconfig)
+	if err != nil || !strings.HasSuffix(out, " exists already, and the references point to it: nothing to do\n") {
+		t.Errorf("%v, got:\n%s", err, out)
+	}
+	secrets, err := client.CoreV1().Secrets("default").List(t.Context(), metav1.ListOptions{LabelSelector: series.Label})
+	if err != nil || len(secrets.Items) != 1 {
+		t.Errorf("secrets are %v, %v", secrets.Items, err)
 	}
 }
 
