@@ -98,7 +98,7 @@ func setName(object map[string]any, path *value.Path, name string) {
 	})
 }
 
-// locate finds out what server-side apply sets for a change, and who owned it before.
+// locate finds out what server-side apply sets for a change, and which managers owned it before.
 func (e *edit) locate(c *change, before, after *typed.TypedValue) error {
 	was, err := locate(before, c.path)
 	if err == nil {
