@@ -240,14 +240,15 @@ func TestModel(t *testing.T) {
 		})
 	}
 	running.Wait()
-	var left map[string]bool
-	waittest.Until(t, "all unused objects are gone", func() error {
-		left = seen.unused()
-		if len(left) > 0 {
-			return fmt.Errorf("left: %v", slices.Sorted(maps.Keys(left)))
-		}
-		return nil
-	})
+	for left := seen.unused(); len(left) > 0; {
+		before := len(left)
+		waittest.Until(t, "one of the unused objects is gone", func() error {
+			if left = seen.unused(); len(left) == before {
+				return fmt.Errorf("left: %v", slices.Sorted(maps.Keys(left)))
+			}
+			return nil
+		})
+	}
 	deleted, wrong := seen.check()
 	for _, message := range wrong {
 		t.Error(message)

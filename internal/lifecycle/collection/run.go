@@ -18,7 +18,7 @@ import (
 const (
 	workers = 4
 	// workersPerNamespace leaves workers for the other namespaces.
-	workersPerNamespace = 2
+	workersPerNamespace = 3
 	// firstRetry and lastRetry bound the time after which the controller tries again after an error.
 	firstRetry = 250 * time.Millisecond
 	lastRetry  = time.Minute
