@@ -70,7 +70,9 @@ func TestPins(t *testing.T) {
 {kind: ConfigMap, metadata: {name: mutable}, data: {app.conf: "1"}}`)
 			credential := c.credential(t, "n1")
 			a := c.startAgentAs(t, credential, config)
-			writes := func(pod string) int { return a.requests.count("PATCH", "/namespaces/"+c.namespace+"/pods/"+pod+"/status") }
+			writes := func(pod string) int {
+				return a.requests.count("PATCH", "/namespaces/"+c.namespace+"/pods/"+pod+"/status")
+			}
 			const volumes = `[{name: conf, configMap: {name: app}}, {name: key, secret: {secretName: key}}, {name: mutable, configMap: {name: mutable}}]`
 			c.apply(t, pod("web", "n1", volumes))
 			c.waitForCondition(t, "web", "True", "")

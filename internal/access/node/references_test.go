@@ -39,7 +39,9 @@ func TestReferencesAndRules(t *testing.T) {
 		for _, object := range node.References(pod) {
 			got = append(got, object.Resource+" "+object.Name)
 		}
-		typed.Visit(pod, func(kind references.Kind, _, name string) { want = append(want, strings.ToLower(kind.String())+"s "+name) })
+		typed.Visit(pod, func(kind references.Kind, _, name string) {
+			want = append(want, strings.ToLower(kind.String())+"s "+name)
+		})
 		slices.Sort(got)
 		slices.Sort(want)
 		if diff := cmp.Diff(want, got); diff != "" {
