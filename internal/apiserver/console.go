@@ -1,9 +1,12 @@
 package apiserver
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
 	"holdfast.dev/holdfast/internal/admission/instance"
@@ -31,6 +34,12 @@ func consoleSources(b start.Base, identity identity.Stage, admission plugins.Sta
 	sources := console.Sources{
 		Scheme: b.Scheme, Ownership: admission.Ownership, Custom: resources,
 		Policies: admission.Policies, Rights: identity.Authorizer,
+		Versions: console.Versions{
+			Namespace: func(ctx context.Context, name string) (*corev1.Namespace, error) {
+				return b.Clients.Typed.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+			},
+			References: b.References,
+		},
 	}
 	if !b.Config.WithoutOperators {
 		sources.Packages = &console.Packages{

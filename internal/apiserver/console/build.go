@@ -13,6 +13,7 @@ import (
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/operator/plan"
+	"holdfast.dev/holdfast/internal/series"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -65,6 +66,9 @@ func objectOf(obj unstructured.Unstructured) Object {
 	if deleted := obj.GetDeletionTimestamp(); deleted != nil {
 		at := deleted.UTC()
 		named.Deleted = &at
+	}
+	if named.APIVersion == "v1" && (named.Kind == "ConfigMap" || named.Kind == "Secret") {
+		named.Series = obj.GetLabels()[series.Label]
 	}
 	return named
 }

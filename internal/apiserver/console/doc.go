@@ -3,7 +3,8 @@
 //
 // The page is a set of static files at [Path]. The data is a report about one object: the answer
 // to a GET of the object with the media type [MediaType]. The server authenticates, authorizes and
-// audits this request like every get of the object. A report contains no value of a Secret.
+// audits this request like every get of the object. A report contains no value of a Secret. The versions
+// of a series are the answer to a list with [SeriesType].
 //
 //	handler = reports.Wrap(handler)         // answers requests for reports
 //	reports.Start(console.Sources{...})     // before the server serves

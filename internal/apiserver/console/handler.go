@@ -5,6 +5,8 @@ import (
 	"mime"
 	"net/http"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -38,6 +40,7 @@ type Sources struct {
 	Rights authorizer.UnconditionalAuthorizer
 	// Packages is nil if the server runs no operator packages.
 	Packages *Packages
+	Versions Versions
 }
 
 // Reports answers requests for reports. The zero value has no sources and must be started.
@@ -52,42 +55,66 @@ func (r *Reports) Start(sources Sources) {
 	r.sources = sources
 }
 
-// Wrap returns a handler that answers a GET of an object with MediaType, and passes on the rest.
+// Wrap returns a handler that answers a GET of an object with MediaType and a list with SeriesType, and passes on the rest.
 // The requests are authenticated and authorized.
 func (r *Reports) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		info, ok := request.RequestInfoFrom(req.Context())
-		if !ok || !info.IsResourceRequest || info.Verb != "get" || info.Subresource != "" ||
-			req.Method != http.MethodGet || !wantsReport(req) {
+		isObject := ok && info.IsResourceRequest && info.Verb == "get" && info.Subresource == "" && req.Method == http.MethodGet && wants(req, "Report")
+		isSeries := ok && info.IsResourceRequest && wantsSeries(req, info)
+		if !isObject && !isSeries {
 			next.ServeHTTP(w, req)
 			return
 		}
 		setSecurityHeaders(w.Header(), reportPolicy)
 		w.Header().Set("Cache-Control", "no-store")
-		read := capture.Get(next, req, "application/json")
-		if read.Code != http.StatusOK {
-			read.Replay(w)
+		if isSeries {
+			r.answerSeries(next, w, req)
 			return
 		}
-		of := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
-		report, err := r.sources.report(req.Context(), of, read.Body)
-		var data []byte
-		if err == nil {
-			data, err = json.Marshal(report)
-		}
-		if err != nil {
-			http.Error(w, "report: "+err.Error(), http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		// An error means that the client has disconnected.
-		_, _ = w.Write(data)
+		r.answerObject(next, w, req)
 	})
 }
 
-// wantsReport reports whether a request asks for MediaType and for nothing else.
-func wantsReport(req *http.Request) bool {
+// answerObject answers with the report about an object.
+func (r *Reports) answerObject(next http.Handler, w http.ResponseWriter, req *http.Request) {
+	info, _ := request.RequestInfoFrom(req.Context())
+	read := capture.Get(next, req, "application/json")
+	if read.Code != http.StatusOK {
+		read.Replay(w)
+		return
+	}
+	of := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
+	report, err := r.sources.report(req.Context(), of, read.Body)
+	if err != nil {
+		http.Error(w, "report: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	writeJSON(w, http.StatusOK, report)
+}
+
+func writeJSON(w http.ResponseWriter, code int, answer any) {
+	data, err := json.Marshal(answer)
+	if err != nil {
+		http.Error(w, "report: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	// An error means that the client has disconnected.
+	_, _ = w.Write(data)
+}
+
+// writeStatus answers with an error as the API does.
+func writeStatus(w http.ResponseWriter, err apierrors.APIStatus) {
+	status := err.Status()
+	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	writeJSON(w, int(status.Code), status)
+}
+
+// wants reports whether a request asks for an answer of the console with a name, and for nothing else.
+func wants(req *http.Request, as string) bool {
 	name, parameters, err := mime.ParseMediaType(req.Header.Get("Accept"))
 	return err == nil && name == "application/json" &&
-		parameters["as"] == "Report" && parameters["g"] == "console.holdfast.dev" && parameters["v"] == "v1"
+		parameters["as"] == as && parameters["g"] == "console.holdfast.dev" && parameters["v"] == "v1"
 }

@@ -44,6 +44,8 @@ type Object struct {
 	Created         time.Time `json:"created"`
 	// Deleted is set while finalizers keep a deleted object.
 	Deleted *time.Time `json:"deleted,omitempty"`
+	// Series is the series of a ConfigMap or a Secret, empty if it is in none.
+	Series string `json:"series,omitempty"`
 }
 
 // Lock is a place of the object that cannot change, or only in part.

@@ -63,9 +63,9 @@ var chapters = []chapter{
 		func(c constant) bool { return strings.HasPrefix(c.value, "/holdfast/") || c.value == "/console/" },
 	},
 	{
-		"Media types and query parameters", "A GET of an object has other answers with these.",
+		"Media types and query parameters", "A GET of an object or of a list has other answers with these.",
 		[]string{"name", "answer"},
-		func(c constant) bool { return c.name == "MediaType" || c.name == "commandsQuery" },
+		func(c constant) bool { return isMediaType(c) || c.name == "commandsQuery" },
 	},
 	{
 		"Conditions", "", []string{"condition", "meaning"}, isCondition,
@@ -84,6 +84,10 @@ var chapters = []chapter{
 			return strings.HasPrefix(c.folder, "internal/cli") && strings.HasPrefix(c.name, "exit")
 		},
 	},
+}
+
+func isMediaType(c constant) bool {
+	return c.name == "MediaType" || strings.Contains(c.value, ".holdfast.dev;v=")
 }
 
 func isCondition(c constant) bool {

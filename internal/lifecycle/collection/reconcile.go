@@ -121,7 +121,7 @@ func (c *controller) reconcileObject(ctx context.Context, k key) (time.Duration,
 		c.members.keep(o, true)
 		// A member that is newer may have gone between the two calls.
 		if c.members.isAmong(found.keepLast, o) {
-			return c.leave(ctx, o, st, fmt.Sprintf("it is one of the newest %d of its series", found.keepLast))
+			return c.leave(ctx, o, st, amongNewest(found.keepLast))
 		}
 	}
 	c.members.keep(o, false)

@@ -3,6 +3,8 @@
 const discovery = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 const report = 'application/json;as=Report;g=console.holdfast.dev;v=v1';
 const rows = 'application/json;as=Table;g=meta.k8s.io;v=v1';
+const versions = 'application/json;as=Series;g=console.holdfast.dev;v=v1';
+const references = 'application/json;as=References;g=series.holdfast.dev;v=v1';
 
 // The token is in this variable and nowhere else.
 let token = '';
@@ -130,6 +132,28 @@ export async function readReport(kind, namespace, name) {
   const found = await get(pathOf(kind, namespace, name), report);
   if (found?.kind !== 'Report') {
     throw new Error('The server does not answer with a report.');
+  }
+  return found;
+}
+
+/** readSeries returns the versions of a series, the newest first. */
+export async function readSeries(kind, namespace, series) {
+  if (!/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(series)) {
+    throw new Error(`${JSON.stringify(series)} cannot be the name of a series.`);
+  }
+  const query = new URLSearchParams({ labelSelector: `holdfast.dev/series=${series}` });
+  const found = await get(`${pathOf(kind, namespace, '')}?${query}`, versions);
+  if (found?.kind !== 'Series') {
+    throw new Error('The server does not answer with a series.');
+  }
+  return found;
+}
+
+/** readReferences returns the objects that refer to a ConfigMap or a Secret. */
+export async function readReferences(kind, namespace, name) {
+  const found = await get(pathOf(kind, namespace, name), references);
+  if (found?.kind !== 'References') {
+    throw new Error('The server does not answer with references.');
   }
   return found;
 }

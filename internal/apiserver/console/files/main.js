@@ -6,6 +6,7 @@ import { showList } from './list.js';
 import { objectParts } from './object.js';
 import { plansOf, progressOf } from './plan.js';
 import { hrefOf, keyOf, parseRoute } from './route.js';
+import { showSeries } from './series.js';
 
 const pollRunning = 2000;
 const pollIdle = 5000;
@@ -85,7 +86,7 @@ async function show() {
   say('Loading');
   const fresh = element('div', {});
   try {
-    const said = route.name === '' ? await showList(fresh, route) : await showObject(fresh, route, number);
+    const said = await showRoute(fresh, route, number);
     if (number === current) {
       view.replaceChildren(fresh);
       document.title = `${fresh.querySelector('h2').textContent} – Holdfast console`;
@@ -101,12 +102,22 @@ async function show() {
   }
 }
 
+function showRoute(view, route, number) {
+  if (route.series !== '') {
+    return showSeries(view, route, kinds);
+  }
+  return route.name === '' ? showList(view, route) : showObject(view, route, number);
+}
+
 async function showObject(view, route, number) {
   const report = await readReport(route.kind, route.namespace, route.name);
   const title = `${report.object.kind} ${report.object.name}`;
   const heading = element('h2', { tabindex: '-1' }, title);
   const list = element('p', {}, element('a', { href: hrefOf({ ...route, name: '' }) }, `All objects of the kind ${route.kind.kind}`));
   view.replaceChildren(heading, list, ...objectParts(report));
+  if (report.object.series) {
+    list.append(', ', element('a', { href: hrefOf({ ...route, series: report.object.series }) }, `series ${report.object.series}`));
+  }
   if (keyOf(route.kind) === 'kudo.dev/v1beta1/instances') {
     view.querySelector('dl').after(plansOf(report));
     follow(route, number, report);

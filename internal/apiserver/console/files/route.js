@@ -6,13 +6,20 @@ export function keyOf(kind) {
   return [kind.group, kind.version, kind.resource].filter((part) => part !== '').join('/');
 }
 
-/** hrefOf returns the link to an object, or to the list of a kind if the name is empty. */
-export function hrefOf({ kind, namespace, name }) {
+/** hasSeries reports whether the objects of a kind can be versions of a series. */
+export function hasSeries(kind) {
+  return ['v1/configmaps', 'v1/secrets'].includes(keyOf(kind));
+}
+
+/** hrefOf returns the link to an object, to a series of objects, or to the list of a kind if both names are empty. */
+export function hrefOf({ kind, namespace, name, series = '' }) {
   const query = new URLSearchParams({ kind: keyOf(kind) });
   if (kind.namespaced) {
     query.set('namespace', namespace);
   }
-  if (name !== '') {
+  if (series !== '') {
+    query.set('series', series);
+  } else if (name !== '') {
     query.set('name', name);
   }
   return `#${query}`;
@@ -25,5 +32,8 @@ export function parseRoute(hash, kinds) {
   if (!kind) {
     return null;
   }
-  return { kind, namespace: kind.namespaced ? query.get('namespace') || 'default' : '', name: query.get('name') ?? '' };
+  return {
+    kind, namespace: kind.namespaced ? query.get('namespace') || 'default' : '', name: query.get('name') ?? '',
+    series: hasSeries(kind) ? query.get('series') ?? '' : '',
+  };
 }
