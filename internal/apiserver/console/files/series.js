@@ -4,7 +4,9 @@ import { readReferences, readSeries } from './api.js';
 import { code, count, element, table, time } from './dom.js';
 import { hrefOf } from './route.js';
 
-// How many versions are asked about at the same time.
+// How many versions the page shows. It asks the server about each of them.
+const longest = 100;
+// How many versions it asks about at the same time.
 const together = 6;
 
 /** showSeries fills a view with the versions of a series. It returns what a screen reader announces. */
@@ -17,9 +19,11 @@ export async function showSeries(view, route, kinds) {
     view.replaceChildren(heading, list, element('p', {}, 'There are no versions.'));
     return `${title}: none`;
   }
+  const shown = found.members.slice(0, longest);
+  const older = found.members.length - shown.length;
   const used = [];
-  for (let i = 0; i < found.members.length; i += together) {
-    used.push(...await Promise.all(found.members.slice(i, i + together).map((member) =>
+  for (let i = 0; i < shown.length; i += together) {
+    used.push(...await Promise.all(shown.slice(i, i + together).map((member) =>
       readReferences(route.kind, route.namespace, member.name))));
   }
   const incomplete = used.find((answer) => answer.incomplete)?.incomplete;
@@ -27,12 +31,13 @@ export async function showSeries(view, route, kinds) {
     ...(incomplete ? [element('p', { class: 'note' }, `Other objects may use these versions, too: ${incomplete}`)] : []),
     table({
       caption: 'Versions, the newest first', columns: ['Version', 'Created', 'Used by', 'Files on nodes', 'What the server does'],
-      rows: found.members.map((member, i) => [
+      rows: shown.map((member, i) => [
         element('a', { href: hrefOf({ ...route, name: member.name, series: '' }) }, member.name),
         [time(member.created), member.immutable ? '' : ', not immutable'],
         users(used[i], kinds), pins(used[i], member), fate(member),
       ]),
-    }));
+    }),
+    ...(older > 0 ? [element('p', {}, `${count(older, 'older version')} not shown.`)] : []));
   return `${title}: ${count(found.members.length, 'version')}`;
 }
 
