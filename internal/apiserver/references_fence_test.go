@@ -62,6 +62,12 @@ func TestReferencesFence(t *testing.T) {
 		"another custom resource": {func(s string) {
 			applyObject(t, client.Dynamic.Resource(boatResource).Namespace("default"), boat("b-"+s, "other"))
 		}, true},
+		"a node": {func(s string) {
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n-" + s}}
+			if _, err := client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+				t.Error(err)
+			}
+		}, true},
 		"a definition": {func(s string) {
 			applyObject(t, client.Dynamic.Resource(crdResource), boats(t, "{changed: "+s+"}", "Namespaced"))
 		}, false},

@@ -18,6 +18,8 @@ import (
 // maxPrefixes bounds the prefixes of a fence. An etcd allows 128 operations in a transaction by default. The member in the process allows more.
 const maxPrefixes, maxPrefixesInProcess = 100, 4000
 
+var nodes = schema.GroupResource{Resource: "nodes"}
+
 // errReferenced says that an object refers to the one that is looked for.
 var errReferenced = errors.New("referenced")
 
@@ -36,8 +38,8 @@ type exact struct {
 type part struct {
 	storage.Part
 	visit func(object storage.Stored, visit references.Visit) error
-	// used says that there are such objects, and custom that they are custom resources.
-	used, custom bool
+	// used says that there are such objects, refers that one of them has references, and custom that they are custom resources.
+	used, refers, custom bool
 }
 
 // Unreferenced reads the stored objects that may refer to an object from etcd, not from a cache. ok is false if one refers to it. In the
@@ -90,21 +92,12 @@ func (e *exact) plan(ctx context.Context) error {
 		e.parts = append(e.parts, p)
 	}
 	e.index.mu.Unlock()
-	declarations := map[schema.GroupResource]declaration{}
-	_, err := e.index.config.Objects.Scan(ctx, definitionsResource, 0, func(object storage.Stored) error {
-		crd := &definition.CustomResourceDefinition{}
-		if err := json.Unmarshal(object.Text, crd); err != nil {
-			return fmt.Errorf("decode the definition %s: %w", object.Name, err)
-		}
-		declarations[schema.ParseGroupResource(object.Name)] = declarationOf(crd)
-		return nil
-	})
+	declarations, err := e.index.storedDefinitions(ctx)
 	if err != nil {
 		return err
 	}
 	own, _ := references.BuiltIn(definitionsResource)
-	changed := ruleSet{own}.stored()
-	e.parts = append(e.parts, part{Part: storage.Part{Resource: definitionsResource}, visit: changed})
+	e.parts = append(e.parts, part{Part: storage.Part{Resource: definitionsResource}, visit: ruleSet{own}.stored()})
 	if _, ok := declarations[grants]; ok {
 		_, err := e.index.config.Objects.Visit(ctx, storage.Part{Resource: grants, Namespace: e.namespace}, func(storage.Stored) error {
 			e.granted = true
@@ -114,8 +107,8 @@ func (e *exact) plan(ctx context.Context) error {
 			return err
 		}
 	}
-	for resource, d := range declarations {
-		rules := d.rules(resource)
+	for resource, stored := range declarations {
+		d, rules := stored.declaration, stored.rules(resource)
 		p := part{Part: storage.Part{Resource: resource}, visit: rules.stored(), custom: true}
 		// Only declared references have a namespace.
 		if d.namespaced && !(e.granted && !rules.isEverything()) {
@@ -124,6 +117,40 @@ func (e *exact) plan(ctx context.Context) error {
 		e.parts = append(e.parts, p)
 	}
 	return nil
+}
+
+// storedDefinition is a definition, as it was stored at a revision.
+type storedDefinition struct {
+	declaration
+	revision int64
+}
+
+// storedDefinitions reads the definitions from etcd. Schemas are large, so that it decodes only those that were written since the last call.
+func (x *Index) storedDefinitions(ctx context.Context) (map[schema.GroupResource]storedDefinition, error) {
+	x.mu.Lock()
+	before := x.decoded
+	x.mu.Unlock()
+	all := make(map[schema.GroupResource]storedDefinition, len(before))
+	_, err := x.config.Objects.Scan(ctx, definitionsResource, 0, func(object storage.Stored) error {
+		resource := schema.ParseGroupResource(object.Name)
+		if known, ok := before[resource]; ok && known.revision == object.Revision {
+			all[resource] = known
+			return nil
+		}
+		crd := &definition.CustomResourceDefinition{}
+		if err := json.Unmarshal(object.Text, crd); err != nil {
+			return fmt.Errorf("decode the definition %s: %w", object.Name, err)
+		}
+		all[resource] = storedDefinition{declarationOf(crd), object.Revision}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.decoded = all
+	return all, nil
 }
 
 // builtIn returns the function that visits the references of a stored object of a built-in kind.
@@ -161,6 +188,7 @@ func (e *exact) look(ctx context.Context, after int64) error {
 				return fmt.Errorf("decode %s %s: %w", p.Resource, object.FullName(), err)
 			}
 			found := refs.end()
+			p.refers = p.refers || len(found.keys)+len(found.patterns) > 0
 			if matches(found.patterns, e.kind, e.namespace, e.name) ||
 				slices.ContainsFunc(counts, func(one key) bool { return slices.Contains(found.keys, one) }) {
 				return errReferenced
@@ -182,6 +210,10 @@ func (e *exact) prefixes() []string {
 	}
 	all := make([]string, 0, len(e.parts))
 	for _, p := range e.parts {
+		// The server drops the reference of a node that had none. The many writes of nodes would break the fence.
+		if p.Resource == nodes && !p.refers {
+			continue
+		}
 		if len(e.parts) <= limit || p.used || !p.custom {
 			all = append(all, p.Prefix())
 		}

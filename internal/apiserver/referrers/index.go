@@ -36,6 +36,8 @@ type Index struct {
 	// definitions are those that exist. definitionsRead says that all of them are known.
 	definitions     map[schema.GroupResource]declaration
 	definitionsRead bool
+	// decoded are the definitions that the last exact read has read.
+	decoded map[schema.GroupResource]storedDefinition
 	// subscribers are called with the changes.
 	subscribers []*subscriber
 	// pending are the objects about which the subscribers will be told when the lock is released.

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -220,5 +221,31 @@ func TestCollision(t *testing.T) {
 	f.targets.each(of, func(*target) { called++ })
 	if called != 2 {
 		t.Errorf("a reference concerns %d objects, want 2", called)
+	}
+}
+
+// The rules of a definition are those that it declares, if they are not malformed.
+func TestDeclaration(t *testing.T) {
+	t.Parallel()
+	boats, gateways := schema.GroupResource{Group: "example.com", Resource: "boats"}, schema.GroupResource{Group: "gateway.networking.k8s.io", Resource: "gateways"}
+	for name, test := range map[string]struct {
+		declaration
+		resource schema.GroupResource
+		// rules is the number of rule sets, and everything says that one of them is every string.
+		rules      int
+		everything bool
+	}{
+		"nothing":            {declaration{}, boats, 1, true},
+		"Gateway API":        {declaration{}, gateways, 1, false},
+		"declared":           {declaration{declared: true, text: "Secret spec.a"}, gateways, 1, false},
+		"declared none":      {declaration{declared: true}, boats, 1, false},
+		"malformed":          {declaration{declared: true, text: "Secret"}, boats, 1, true},
+		"converted":          {declaration{declared: true, text: "Secret spec.a", converted: true}, boats, 2, true},
+		"converted by rules": {declaration{converted: true}, gateways, 1, false},
+	} {
+		rules := test.declaration.rules(test.resource)
+		if len(rules) != test.rules || slices.ContainsFunc(rules, (*references.Rules).IsEverything) != test.everything {
+			t.Errorf("%s: %d rules, %v", name, len(rules), rules)
+		}
 	}
 }
