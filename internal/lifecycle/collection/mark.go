@@ -25,7 +25,7 @@ func (c *controller) mark(ctx context.Context, o *object, st *state, start time.
 		return c.refuse(o, st, "marked", err)
 	}
 	c.settle(o, st)
-	st.marked, st.since, st.inherited = c.Clock.Now(), since, false
+	st.marked, st.since, st.counted = c.Clock.Now(), since, start
 	c.event(o, reasonUnused, fmt.Sprintf("no object has referred to it since %s: the server deletes it after %s, unless an object refers to it",
 		since, st.marked.Add(c.AtLeast).UTC().Format(time.RFC3339)))
 	return c.AtLeast, nil

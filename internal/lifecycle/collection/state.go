@@ -16,6 +16,8 @@ type state struct {
 	restarted time.Time
 	// marked is when the object was marked, zero if it is not. An earlier leader may have marked it: then it is the start of this one.
 	marked time.Time
+	// counted is from when the time counted when the object was marked.
+	counted time.Time
 	// inherited says that an earlier leader set the mark.
 	inherited bool
 	// since is the value of the mark.
