@@ -12,12 +12,15 @@ import (
 	"sync"
 	"testing"
 
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/references"
 	"holdfast.dev/holdfast/internal/waittest"
@@ -226,4 +229,35 @@ resources:
 		return err
 	})
 	awaitUse(t, second.References(), "default/hull", false)
+}
+
+// A stored object that cannot be read makes the index incomplete, and no exact read succeeds, until it is gone.
+func TestReferencesUnreadable(t *testing.T) {
+	t.Parallel()
+	address := servertest.StartEtcd(t, transport.TLSInfo{})
+	server := servertest.Start(t, apiserver.Config{Etcd: etcd.Cluster{Servers: []string{address}}})
+	client, index := server.Cluster(t), server.References()
+	newSecret(t, client, "default", "hull")
+	applyObject(t, client.Dynamic.Resource(crdResource), boats(t, "{}", "Namespaced"))
+	awaitUse(t, index, "default/hull", false)
+	store, err := clientv3.New(clientv3.Config{Endpoints: []string{address}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	const key = "/registry/sea.example.com/boats/default/broken"
+	for _, value := range []string{"k8s:enc:secretbox:v1:other:text", "k8s\x00 protobuf"} {
+		if _, err := store.Put(t.Context(), key, value); err != nil {
+			t.Fatal(err)
+		}
+		const want = "the objects of boats.sea.example.com cannot be read"
+		waittest.Until(t, "the index is incomplete", func() bool { return index.Incomplete("default") == want })
+		if _, ok, err := index.Unreferenced(t.Context(), references.Secret, "default", "hull"); ok || err == nil {
+			t.Errorf("%q: an exact read of a store with an unreadable object: %t, %v", value, ok, err)
+		}
+		if _, err := store.Delete(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		awaitUse(t, index, "default/hull", false)
+	}
 }

@@ -1,7 +1,6 @@
 package referrers
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -242,9 +241,6 @@ func (x *Index) rulesOf(resource schema.GroupResource) ruleSet {
 func (x *Index) read(rules ruleSet, object storage.Stored) (item, error) {
 	refs := collector{index: x}
 	refs.begin(object.Namespace)
-	if !bytes.HasPrefix(object.Text, []byte("{")) {
-		return item{}, fmt.Errorf("%s is not stored as JSON", object.FullName())
-	}
 	if err := rules.visit(object.Text, refs.add); err != nil {
 		return item{}, fmt.Errorf("decode %s: %w", object.FullName(), err)
 	}

@@ -1,6 +1,8 @@
 package referrers
 
 import (
+	"bytes"
+	"errors"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -41,8 +43,14 @@ type kind struct {
 // ruleSet are rules that are all applied to an object.
 type ruleSet []*references.Rules
 
+// errNotJSON is the error of a custom resource in another form, such as one that was decrypted with a wrong key.
+var errNotJSON = errors.New("it is not stored as JSON")
+
 // visit calls a function for each reference of an object that is encoded as JSON.
 func (s ruleSet) visit(text []byte, visit references.Visit) error {
+	if !bytes.HasPrefix(text, []byte("{")) {
+		return errNotJSON
+	}
 	for _, rules := range s {
 		if err := rules.Visit(text, visit); err != nil {
 			return err
