@@ -460,7 +460,9 @@ func startOn(t *testing.T, start func(testing.TB, apiserver.Config) *servertest.
 // If an object cannot be read when the first one is written, the condition says so, on a server that is not the leader too.
 func TestFirstUnreadable(t *testing.T) {
 	t.Parallel()
-	f, client := startOn(t, func(t testing.TB, config apiserver.Config) *servertest.Server { return servertest.StartLedBy(t, "another", config) })
+	f, client := startOn(t, func(t testing.TB, config apiserver.Config) *servertest.Server {
+		return servertest.StartLedBy(t, "another", config)
+	})
 	f.define("boats", wide)
 	if _, err := client.Put(t.Context(), "/registry/valid.example.com/boats/default/confidential", `{"kind":`); err != nil {
 		t.Fatal(err)
