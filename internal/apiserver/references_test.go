@@ -37,10 +37,13 @@ var referring = map[string]string{
 	"persistentvolumes":                `{spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], csi: {driver: d, volumeHandle: h, nodeStageSecretRef: {name: NAME, namespace: default}}}}`,
 	"volumeattachments.storage.k8s.io": `{spec: {attacher: d, nodeName: gone, source: {inlineVolumeSpec: {accessModes: [ReadWriteOnce], csi: {driver: d, volumeHandle: h, nodeStageSecretRef: {name: NAME, namespace: default}}}}}}`,
 	"storageclasses.storage.k8s.io":    `{provisioner: d, parameters: {csi.storage.k8s.io/provisioner-secret-name: NAME, csi.storage.k8s.io/provisioner-secret-namespace: default}}`,
+	"ingressclasses.networking.k8s.io": `{spec: {controller: example.com/c, parameters: {kind: Secret, name: NAME, scope: Namespace, namespace: default}}}`,
 
-	"mutatingwebhookconfigurations.admissionregistration.k8s.io":   `{metadata: {annotations: {cert-manager.io/inject-ca-from-secret: default/NAME}}}`,
-	"validatingwebhookconfigurations.admissionregistration.k8s.io": `{metadata: {annotations: {cert-manager.io/inject-ca-from-secret: default/NAME}}}`,
-	"apiservices.apiregistration.k8s.io":                           `{metadata: {annotations: {cert-manager.io/inject-ca-from-secret: default/NAME}}, spec: {group: far.example.com, version: v1, groupPriorityMinimum: 1, versionPriority: 1, service: {name: s, namespace: default}}}`,
+	"validatingadmissionpolicybindings.admissionregistration.k8s.io": `{spec: {policyName: none, validationActions: [Deny], paramRef: {name: NAME, namespace: default, parameterNotFoundAction: Allow}}}`,
+	"mutatingadmissionpolicybindings.admissionregistration.k8s.io":   `{spec: {policyName: none, paramRef: {name: NAME, namespace: default, parameterNotFoundAction: Allow}}}`,
+	"mutatingwebhookconfigurations.admissionregistration.k8s.io":     `{metadata: {annotations: {cert-manager.io/inject-ca-from-secret: default/NAME}}}`,
+	"validatingwebhookconfigurations.admissionregistration.k8s.io":   `{metadata: {annotations: {cert-manager.io/inject-ca-from-secret: default/NAME}}}`,
+	"apiservices.apiregistration.k8s.io":                             `{metadata: {annotations: {cert-manager.io/inject-ca-from-secret: default/NAME}}, spec: {group: far.example.com, version: v1, groupPriorityMinimum: 1, versionPriority: 1, service: {name: s, namespace: default}}}`,
 }
 
 const referringTemplate = `{metadata: {labels: {app: a}}, spec: {RESTART containers: [{name: c, image: i, env: [{name: x, valueFrom: {secretKeyRef: {name: NAME, key: k}}}]}]}}`
