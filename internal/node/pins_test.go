@@ -78,9 +78,8 @@ func TestPins(t *testing.T) {
 			c.waitForCondition(t, "web", "True", "")
 			app, key := c.pin(t, references.ConfigMap, "app"), c.pin(t, references.Secret, "key")
 			c.waitForPins(t, "web", app, key)
-			if got := writes("web"); got != 1 {
-				t.Errorf("the agent wrote the status %d times", got)
-			}
+			// An agent that has not read all objects yet writes that first.
+			first := writes("web")
 
 			// Another client has a condition of its own there.
 			if _, err := c.admin.CoreV1().Pods(c.namespace).Patch(t.Context(), "web", types.StrategicMergePatchType,
@@ -94,8 +93,8 @@ func TestPins(t *testing.T) {
 			newer := c.pin(t, references.ConfigMap, "app")
 			c.waitForPins(t, "new", newer, key)
 			c.waitForPins(t, "web", app, key)
-			if got := writes("web"); got != 1 {
-				t.Errorf("the agent wrote the status %d times, although the pins are the same", got)
+			if got := writes("web"); got != first {
+				t.Errorf("the agent wrote the status %d times more, although the pins are the same", got-first)
 			}
 
 			c.deleteConfigMap(t, "app")

@@ -297,7 +297,7 @@ func read(t *testing.T) map[string]float64 {
 	values := map[string]float64{}
 	for name, family := range families {
 		// Every request for a custom resource changes the metrics of caches.
-		if !strings.HasPrefix(name, "holdfast_") || strings.HasPrefix(name, "holdfast_cache_") {
+		if !strings.HasPrefix(name, "holdfast_") || strings.HasPrefix(name, "holdfast_cache_") || name == "holdfast_references" {
 			continue
 		}
 		for _, metric := range family.GetMetric() {
