@@ -86,6 +86,7 @@ func TestWorkload(t *testing.T) {
 		count := found.Status.Used["count/configmaps"]
 		return count.Value()
 	}
+	waittest.Until(t, "kube-root-ca.crt is charged", func() bool { return used() == 1 })
 	deployments := c.AppsV1().Deployments(c.Namespace)
 	if _, err := deployments.Create(t.Context(), deployment("web", "settings"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -95,7 +96,7 @@ func TestWorkload(t *testing.T) {
 	if found := c.get("settings"); found == nil || found.Annotations[series.UnusedSinceAnnotation] != "" {
 		t.Fatalf("a ConfigMap in use is marked or deleted: %v", found)
 	}
-	waittest.Until(t, "two ConfigMaps are charged", func() bool { return used() == 2 }) // the other one is kube-root-ca.crt
+	waittest.Until(t, "two ConfigMaps are charged", func() bool { return used() == 2 })
 	if err := deployments.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
