@@ -12,8 +12,8 @@ import (
 )
 
 // besideControllerManager is the flag with which the server leaves the work of controllers to kube-controller-manager, but for the
-// signer: that has the key of the authority.
-const besideControllerManager = "--controllers=certificatesigningrequest-signing-controller"
+// signer, which has the key of the authority, and for the controller that deletes unused configuration, which Kubernetes does not have.
+const besideControllerManager = "--controllers=certificatesigningrequest-signing-controller,unused-configuration-controller"
 
 // runCluster is the command "bench cluster". It prints a line for each step, or with -pods a table of what the servers use.
 func runCluster(ctx context.Context, args []string) error {
@@ -27,6 +27,8 @@ func runCluster(ctx context.Context, args []string) error {
 	flags.IntVar(&settings.Pods, "pods", 0, "measure Holdfast and kube-apiserver with this number of pods, instead of the steps")
 	nodes := flags.Int("nodes", 100, "with -pods: number of nodes, of which three have a hollow kubelet")
 	flags.DurationVar(&settings.Steady, "steady", 2*time.Minute, "with -pods: time of the measurement while all pods run")
+	flags.DurationVar(&settings.Model, "model", 0, "roll configuration over at random for this time, with kills, instead of the steps")
+	flags.Uint64Var(&settings.Seed, "seed", uint64(time.Now().UnixNano()), "with -model: number that the actions follow from")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -37,6 +39,8 @@ func runCluster(ctx context.Context, args []string) error {
 			return err
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
+	} else if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
 	}
 	holdfast := side.Holdfast(settings.Holdfast, besideControllerManager)
 	if settings.Pods > 0 {
@@ -48,6 +52,9 @@ func runCluster(ctx context.Context, args []string) error {
 		return err
 	}
 	defer server.Stop()
+	if settings.Model > 0 {
+		return cluster.Model(ctx, server, settings, os.Stdout)
+	}
 	return cluster.Steps(ctx, server, settings, os.Stdout)
 }
 

@@ -30,6 +30,10 @@ type Settings struct {
 	Pods, PodsPerDeployment int
 	// Steady is the time for which Load measures the server when all pods run.
 	Steady time.Duration
+
+	// Model is the time for which Model changes workloads at random, and Seed is the number that the actions follow from.
+	Model time.Duration
+	Seed  uint64
 }
 
 // Cluster is a server with its components and nodes. The caller must call Stop.

@@ -9,12 +9,16 @@ type object struct {
 		CreationTimestamp, DeletionTimestamp  string
 		Generation                            int64
 		OwnerReferences                       []struct{ Kind, Name string }
+		Annotations                           map[string]string
 	}
 	Spec struct {
 		NodeName, RestartPolicy    string
 		InitContainers, Containers []container
 		Template                   struct {
-			Spec struct{ Containers []struct{ Image string } }
+			Spec struct {
+				Containers []struct{ Image string }
+				Volumes    []struct{ ConfigMap struct{ Name string } }
+			}
 		}
 		Taints []struct{ Key string }
 	}

@@ -26,6 +26,7 @@ func steps() []step {
 		{"DaemonSet", (*Cluster).daemonSet},
 		{"Job", (*Cluster).job},
 		{"CronJob", (*Cluster).cronJob},
+		{"series rolled over", (*Cluster).series},
 		{"eviction and PodDisruptionBudget", (*Cluster).evict},
 		{"quota", (*Cluster).quota},
 		{"namespace deleted", (*Cluster).deleteNamespace},

@@ -54,7 +54,7 @@ func (c *Component) Log() string { return c.process.lastLines() }
 func (c *Component) Stop() { c.process.stop() }
 
 // Kill ends the program without warning, as a power failure does, and waits for its end.
-func (c *Component) Kill() {
-	_ = c.process.cmd.Process.Kill()
-	<-c.process.done
-}
+func (c *Component) Kill() { c.process.kill() }
+
+// KillAndStart kills the program, and starts it again with the same arguments.
+func (c *Component) KillAndStart() error { return c.process.restart() }

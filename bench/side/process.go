@@ -21,23 +21,40 @@ type process struct {
 
 // startProcess starts a program with its output in a file of dir.
 func startProcess(dir, program string, args ...string) (*process, error) {
-	p := &process{log: filepath.Join(dir, filepath.Base(program)+".log"), done: make(chan struct{})}
-	log, err := os.Create(p.log)
+	p := &process{log: filepath.Join(dir, filepath.Base(program)+".log")}
+	return p, p.start(program, args)
+}
+
+func (p *process) start(program string, args []string) error {
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	p.cmd = exec.Command(program, args...)
-	p.cmd.Stdout, p.cmd.Stderr = log, log
-	if err := p.cmd.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start %s: %w", program, err), log.Close())
+	cmd, done := exec.Command(program, args...), make(chan struct{})
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return errors.Join(fmt.Errorf("start %s: %w", program, err), log.Close())
 	}
 	go func() {
 		// The log says how the program ended.
-		_ = p.cmd.Wait()
+		_ = cmd.Wait()
 		_ = log.Close()
-		close(p.done)
+		close(done)
 	}()
-	return p, nil
+	p.cmd, p.done = cmd, done
+	return nil
+}
+
+// kill ends the program without warning, as a power failure does, and waits for its end.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.done
+}
+
+// restart kills the program, and starts it again with the same arguments.
+func (p *process) restart() error {
+	p.kill()
+	return p.start(p.cmd.Path, p.cmd.Args[1:])
 }
 
 // running returns an error with the end of the log if the program has ended.

@@ -56,6 +56,14 @@ func (s Side) startIn(dir string) (*Server, error) {
 // Restart starts a new server with the data of this one, which must be stopped.
 func (s *Server) Restart() (*Server, error) { return s.side.startIn(s.dir) }
 
+// KillAndStart kills the API server without warning, and starts it again at the same address. It returns when the server is ready.
+func (s *Server) KillAndStart() error {
+	if err := s.processes[len(s.processes)-1].restart(); err != nil {
+		return err
+	}
+	return s.waitReady(time.Now(), func() (*authority, error) { return s.authority, nil })
+}
+
 // Dir returns the directory with the files of the server.
 func (s *Server) Dir() string { return s.dir }
 
