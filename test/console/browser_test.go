@@ -28,15 +28,15 @@ const (
 	readerToken = "reader-token-of-the-test"
 )
 
-// startConsole runs a server with the console.
-func startConsole(t *testing.T) *servertest.Server {
+// startConsole runs a server with the console, and with a selection of controllers, all by default.
+func startConsole(t *testing.T, controllers ...string) *servertest.Server {
 	t.Helper()
 	file := t.TempDir() + "/tokens.csv"
 	lines := adminToken + ",admin,1,system:masters\n" + readerToken + ",reader,2,\n"
 	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return servertest.Start(t, apiserver.Config{Console: true, TokenFile: file})
+	return servertest.Start(t, apiserver.Config{Console: true, TokenFile: file, Controllers: controllers})
 }
 
 // browser is one tab of a browser, and what it sent and received.

@@ -53,7 +53,7 @@ func TestSeries(t *testing.T) {
 			}
 		}
 		if got, want := strings.Join(lines, "\n"), strings.TrimSpace(`
-settings-3 unused=true goes=false it is one of the newest 1 of its series
+settings-3 unused=true goes=false it is the newest of its series
 settings-2 unused=true goes=false the annotation holdfast.dev/keep keeps it
 settings-1 unused=true goes=true 
 settings unused=false goes=false an object refers to it`); got != want {

@@ -83,5 +83,8 @@ func outlook(o, namespace *object, known *members, index Knowledge) Outlook {
 
 // amongNewest is why an object is left that is one of the newest of its series.
 func amongNewest(keepLast int) string {
+	if keepLast == 1 {
+		return "it is the newest of its series"
+	}
 	return fmt.Sprintf("it is one of the newest %d of its series", keepLast)
 }

@@ -42,7 +42,7 @@ metadata: {name: shop, labels: {holdfast.dev/collect: unused}, annotations: {hol
 	}{
 		"unused":           {object: `metadata: {name: old, ` + inSeries + `1Z}`, goes: goes},
 		"used":             {object: `metadata: {name: old, ` + inSeries + `1Z}`, index: known{used: map[string]bool{"old": true}}, stays: "an object refers to it"},
-		"newest":           {object: `metadata: {name: new, ` + inSeries + `3Z}`, stays: "it is one of the newest 1 of its series"},
+		"newest":           {object: `metadata: {name: new, ` + inSeries + `3Z}`, stays: "it is the newest of its series"},
 		"not selected":     {object: `metadata: {name: old, ` + inSeries + `1Z}`, namespace: plain, stays: "neither it nor its namespace selects it by the label holdfast.dev/collect: unused"},
 		"wrong annotation": {object: `metadata: {name: old, annotations: {holdfast.dev/collect-after: soon}, ` + inSeries + `1Z}`, stays: `annotation holdfast.dev/collect-after: "soon" is not a duration such as 30m or 24h`},
 		"its own time":     {object: `metadata: {name: old, annotations: {holdfast.dev/collect-after: 10m}, ` + inSeries + `1Z}`, goes: since.Add(11 * time.Minute)},

@@ -32,7 +32,7 @@ export async function showSeries(view, route, kinds) {
     table({
       caption: 'Versions, the newest first', columns: ['Version', 'Created', 'Used by', 'Files on nodes', 'What the server does'],
       rows: shown.map((member, i) => [
-        element('a', { href: hrefOf({ ...route, name: member.name, series: '' }) }, member.name),
+        element('a', { class: 'version', href: hrefOf({ ...route, name: member.name, series: '' }) }, member.name),
         [time(member.created), member.immutable ? '' : ', not immutable'],
         users(used[i], kinds), pins(used[i], member), fate(member),
       ]),
@@ -78,5 +78,5 @@ function fate(member) {
   if (!member.goes) {
     return [...since, `stays: ${member.stays}`];
   }
-  return [...since, member.marked ? 'announced: ' : '', 'deleted at ', time(member.goes), ' at the earliest'];
+  return [...since, member.marked ? 'marked, ' : '', 'deleted at ', time(member.goes), ' at the earliest'];
 }
