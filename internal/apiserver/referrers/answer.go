@@ -115,7 +115,7 @@ type referrer struct {
 func (x *Index) referrersOf(kind references.Kind, namespace, name string) []referrer {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	keys := x.keysOf(kind, namespace, name, x.isGranted(namespace))
+	keys := x.keysOf(kind, namespace, name, x.granted)
 	all := []key{x.key(kind, namespace, ""), x.key(references.Either, namespace, "")}
 	has := func(in []key, some []key) bool {
 		return slices.ContainsFunc(some, func(one key) bool { _, ok := slices.BinarySearch(in, one); return ok })
@@ -124,7 +124,7 @@ func (x *Index) referrersOf(kind references.Kind, namespace, name string) []refe
 	for _, k := range x.kinds {
 		for in, objects := range k.objects {
 			// Objects of other namespaces refer to the object only if it is granted.
-			if in != "" && in != namespace && !x.isGranted(namespace) {
+			if in != "" && in != namespace && len(x.granted[namespace]) == 0 {
 				continue
 			}
 			for object, refs := range objects {

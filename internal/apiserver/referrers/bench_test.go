@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -80,7 +81,7 @@ func BenchmarkCustomResource(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := f.read(rules, storage.Stored{Namespace: "shop", Name: "one", Text: text}); err != nil {
+				if _, err := f.read(schema.GroupResource{}, rules, storage.Stored{Namespace: "shop", Name: "one", Text: text}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -41,6 +41,9 @@ func declarationOf(crd *definition.CustomResourceDefinition) declaration {
 
 // rules returns the rules of the objects of a definition.
 func (d declaration) rules(resource schema.GroupResource) ruleSet {
+	if resource == grants {
+		return ruleSet{{}} // it allows references, and is none
+	}
 	if d.declared {
 		// A value that was stored before the server checked it may be malformed. It counts as not declared.
 		if rules, err := references.Parse(d.text); err == nil {
@@ -138,6 +141,9 @@ func (d declaration) sameRules(other declaration) bool {
 func (x *Index) declare(k *kind, d declaration) {
 	unlock := x.lock()
 	defer unlock()
+	if k.find != nil && k.declaration == d {
+		return // Run follows the definitions every few seconds, and most of them have not changed
+	}
 	now := state{listed: k.listed, failed: k.failed, unserved: !d.served}
 	if k.find == nil || !k.declaration.sameRules(d) {
 		k.find = d.rules(k.resource)
@@ -209,7 +215,7 @@ func (s storedItems) List(ctx context.Context, resource schema.GroupResource) (s
 	list := stored.List[item]{}
 	var err error
 	list.Revision, err = s.index.config.Objects.Visit(ctx, storage.Part{Resource: resource, Snapshot: true}, func(object storage.Stored) error {
-		i, err := s.index.read(rules, object)
+		i, err := s.index.read(resource, rules, object)
 		list.Items = append(list.Items, i)
 		return err
 	})
@@ -222,7 +228,7 @@ func (s storedItems) Watch(ctx context.Context, group string, begun func(), chan
 		changed := stored.Change[item]{Resource: c.Resource, Deleted: c.Deleted, Revision: c.Revision, Err: c.Err}
 		changed.Object.names = names{c.Namespace, c.Name}
 		if !c.Deleted && c.Err == nil {
-			changed.Object, changed.Err = s.index.read(s.index.rulesOf(c.Resource), c.Stored)
+			changed.Object, changed.Err = s.index.read(c.Resource, s.index.rulesOf(c.Resource), c.Stored)
 		}
 		change(changed)
 	})
@@ -238,11 +244,15 @@ func (x *Index) rulesOf(resource schema.GroupResource) ruleSet {
 }
 
 // read returns the references of a stored custom resource.
-func (x *Index) read(rules ruleSet, object storage.Stored) (item, error) {
+func (x *Index) read(resource schema.GroupResource, rules ruleSet, object storage.Stored) (item, error) {
 	refs := collector{index: x}
 	refs.begin(object.Namespace)
 	if err := rules.visit(object.Text, refs.add); err != nil {
 		return item{}, fmt.Errorf("decode %s: %w", object.FullName(), err)
 	}
-	return item{names{object.Namespace, object.Name}, refs.end()}, nil
+	i := item{names{object.Namespace, object.Name}, refs.end()}
+	if resource == grants {
+		i.grant = grantOf(object.Text)
+	}
+	return i, nil
 }

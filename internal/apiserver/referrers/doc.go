@@ -16,8 +16,8 @@
 // The index keeps a hash of eight bytes for each reference. The hash of a process has a random seed, so that no client can choose names with
 // equal hashes. A collision makes an object count as referenced, never the reverse.
 //
-// An object in a namespace refers to objects of the same namespace. A reference into another namespace counts if that namespace has a
-// ReferenceGrant of Gateway API, so that a tenant cannot keep objects of another one. A reference without a namespace in an object that has
+// An object in a namespace refers to objects of the same namespace. A reference into another namespace counts if a ReferenceGrant of Gateway
+// API in that namespace allows it, so that a tenant cannot keep objects of another one. A reference without a namespace in an object that has
 // none counts in every namespace. An object in a namespace with a placeholder in a name, or with more than maxKeys references, counts as
 // a reference to every ConfigMap and Secret of its namespace.
 //

@@ -170,14 +170,14 @@ func (x *Index) readReferrer(ctx context.Context, r referrer, about question) (*
 	out.APIVersion, _ = object["apiVersion"].(string)
 	out.Kind, _ = object["kind"].(string)
 	x.mu.Lock()
-	find, granted := r.kind.find, x.isGranted(about.namespace)
+	find, counts := r.kind.find, x.keysOf(about.kind, about.namespace, about.name, x.granted)
 	x.mu.Unlock()
-	counts, refs := x.keysOf(about.kind, about.namespace, about.name, granted), collector{index: x}
+	refs := collector{index: x}
 	for _, reference := range find.places(object) {
 		refs.begin(r.namespace)
 		refs.add(reference.Kind, reference.Namespace, reference.Name)
 		one := refs.end()
-		if matches(one.patterns, about.kind, about.namespace, about.name) || len(one.keys) == 1 && slices.Contains(counts, one.keys[0]) {
+		if matches(one.patterns, about.kind, about.namespace, about.name) || slices.ContainsFunc(one.keys, func(k key) bool { return slices.Contains(counts, k) }) {
 			out.Paths = append(out.Paths, reference.Path.String())
 		}
 	}

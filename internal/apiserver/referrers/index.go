@@ -31,6 +31,9 @@ type Index struct {
 	targets   targets
 	// targetsRead are the kinds of objects that are all known.
 	targetsRead references.Kind
+	// grants are the ReferenceGrants that allow something, and granted what they allow together.
+	grants  map[names]grant
+	granted grantTable
 	// pins are the pins of pods.
 	pins map[names]pins
 	// definitions are those that exist. definitionsRead says that all of them are known.
@@ -38,6 +41,8 @@ type Index struct {
 	definitionsRead bool
 	// decoded are the definitions that the last exact read has read.
 	decoded map[schema.GroupResource]storedDefinition
+	// slots has the last exact reads of namespaces.
+	slots map[string]*slot
 	// subscribers are called with the changes.
 	subscribers []*subscriber
 	// pending are the objects about which the subscribers will be told when the lock is released.
@@ -59,7 +64,8 @@ func New() *Index {
 	x := &Index{
 		seed: maphash.MakeSeed(), now: time.Now, changed: make(chan struct{}, 1),
 		kinds: builtInKinds(), counts: map[key]uint32{}, patterned: map[*kind]struct{}{}, pins: map[names]pins{},
-		definitions: map[schema.GroupResource]declaration{},
+		definitions: map[schema.GroupResource]declaration{}, grants: map[names]grant{}, granted: grantTable{},
+		slots: map[string]*slot{},
 	}
 	x.targets = newTargets()
 	return x
@@ -115,6 +121,9 @@ func (x *Index) Unused(kind references.Kind, namespace, name string) (since time
 // set replaces the references of an object. The caller holds the lock, and may change refs afterwards.
 func (x *Index) set(k *kind, object names, refs found) {
 	k.setPatterns(x, object, refs.patterns)
+	if k.resource == grants {
+		x.setGrant(object, refs.grant)
+	}
 	before, existed := k.objects[object.namespace][object.name]
 	if existed && slices.Equal(before, refs.keys) || !existed && len(refs.keys) == 0 && !k.custom {
 		return
@@ -130,6 +139,9 @@ func (x *Index) set(k *kind, object names, refs found) {
 // remove removes an object that may refer to others. The caller holds the lock.
 func (x *Index) remove(k *kind, object names) {
 	k.setPatterns(x, object, nil)
+	if k.resource == grants {
+		x.setGrant(object, grant{})
+	}
 	if before, ok := k.objects[object.namespace][object.name]; ok {
 		k.drop(x, object)
 		x.count(object.namespace, before, nil)
@@ -164,8 +176,7 @@ func (x *Index) count(namespace string, before, after []key) {
 		if _, ok := slices.BinarySearch(before, one); ok {
 			continue
 		}
-		x.total++
-		if x.counts[one]++; x.counts[one] == 1 {
+		if x.counts[one]++; x.counts[one] == 1 || one&fromOne == foreign {
 			crossed = append(crossed, one)
 		}
 	}
@@ -173,13 +184,19 @@ func (x *Index) count(namespace string, before, after []key) {
 		if _, ok := slices.BinarySearch(after, one); ok {
 			continue
 		}
-		x.total--
-		if x.counts[one]--; x.counts[one] == 0 {
-			delete(x.counts, one)
+		x.counts[one]--
+		if x.counts[one] == 0 || one&fromOne == foreign {
 			crossed = append(crossed, one)
 		}
+		if x.counts[one] == 0 {
+			delete(x.counts, one)
+		}
 	}
+	x.total += len(after) - len(before)
 	for _, one := range crossed {
+		if one&fromOne == fromOne {
+			continue // the key of the same reference that is marked as foreign finds the object
+		}
 		if one&^kindBits == x.key(0, namespace, "") {
 			x.judgeAll(namespace)
 			continue
@@ -190,7 +207,7 @@ func (x *Index) count(namespace string, before, after []key) {
 
 // isReferenced reports whether an object refers to another one. The caller holds the lock.
 func (x *Index) isReferenced(kind references.Kind, namespace, name string) bool {
-	for _, one := range x.keysOf(kind, namespace, name, x.isGranted(namespace)) {
+	for _, one := range x.keysOf(kind, namespace, name, x.granted) {
 		if x.counts[one] > 0 {
 			return true
 		}

@@ -3,6 +3,7 @@ package referrers
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/references"
 )
 
@@ -111,15 +113,14 @@ func TestSince(t *testing.T) {
 // read passes a custom resource to the index.
 func (f *fixture) custom(t *testing.T, k *kind, object names, text string) {
 	t.Helper()
-	refs := collector{index: f.Index}
-	refs.begin(object.namespace)
-	if err := k.find.visit([]byte(text), refs.add); err != nil {
+	i, err := f.read(k.resource, k.find, storage.Stored{Namespace: object.namespace, Name: object.name, Text: []byte(text)})
+	if err != nil {
 		t.Fatal(err)
 	}
 	unlock := f.lock()
 	defer unlock()
 	f.kinds[k.resource] = k
-	f.set(k, object, refs.end())
+	f.set(k, object, i.found)
 }
 
 func customKind(t *testing.T, resource, rules string) *kind {
@@ -173,13 +174,48 @@ func TestWhere(t *testing.T) {
 	f.custom(t, declared, names{"shop", "x"}, `{"spec":{"name":"a","namespace":"bank"}}`)
 	check("another namespace", "[]")
 	grant := customKind(t, "referencegrants", "")
-	grant.resource = grants
-	f.custom(t, grant, names{"bank", "x"}, `{}`)
-	check("another namespace that allows it", "[bank/a]")
+	grant.resource, grant.find = grants, declaration{}.rules(grants)
+	for _, test := range []struct{ when, spec, want string }{
+		{"a grant for nothing", `{}`, "[]"},
+		{"a grant for another namespace", `{"from":[{"namespace":"pub"}],"to":[{"group":"","kind":"ConfigMap"}]}`, "[]"},
+		{"a grant for another kind", `{"from":[{"namespace":"shop"}],"to":[{"group":"","kind":"Secret"}]}`, "[]"},
+		{"a grant for another group", `{"from":[{"namespace":"shop"}],"to":[{"group":"example.com","kind":"ConfigMap"}]}`, "[]"},
+		{"a grant for another name", `{"from":[{"namespace":"shop"}],"to":[{"group":"","kind":"ConfigMap","name":"b"}]}`, "[]"},
+		{"a grant for the name", `{"from":[{"namespace":"shop"}],"to":[{"group":"","kind":"ConfigMap","name":"a"}]}`, "[bank/a]"},
+		{"a grant of another form", `{"from":"shop"}`, "[]"},
+		{"a grant with many namespaces", `{"from":[` + strings.Repeat(`{"namespace":"pub"},`, maxGranted) + `{"namespace":"pub"}],"to":[]}`, "[bank/a]"},
+		{"a grant", `{"from":[{"namespace":"pub"},{"namespace":"shop"}],"to":[{"kind":"Secret"},{"kind":"ConfigMap"}]}`, "[bank/a]"},
+	} {
+		f.custom(t, grant, names{"bank", "x"}, `{"spec":`+test.spec+`}`)
+		check(test.when, test.want)
+	}
+	// The first reference is from another namespace, for which there is no grant.
+	f.custom(t, declared, names{"", "x"}, `{}`)
+	f.custom(t, declared, names{"shop", "x"}, `{}`)
+	f.custom(t, declared, names{"other", "x"}, `{"spec":{"name":"a","namespace":"bank"}}`)
+	check("a namespace without a grant", "[]")
+	f.custom(t, declared, names{"shop", "x"}, `{"spec":{"name":"a","namespace":"bank"}}`)
+	check("a namespace with a grant beside it", "[bank/a]")
+	f.custom(t, declared, names{"shop", "x"}, `{}`)
+	check("a namespace without a grant is left", "[]")
+	for i := range maxFrom + 1 {
+		f.custom(t, grant, names{"bank", fmt.Sprint("g-", i)}, fmt.Sprintf(`{"spec":{"from":[{"namespace":"n-%d"}],"to":[{"kind":"ConfigMap"}]}}`, i))
+	}
+	check("too many namespaces with a grant", "[bank/a]")
+	for i := range maxFrom + 1 {
+		f.custom(t, grant, names{"bank", fmt.Sprint("g-", i)}, `{}`)
+	}
+	check("fewer namespaces with a grant", "[]")
+	f.custom(t, declared, names{"other", "x"}, `{}`)
+	f.custom(t, declared, names{"shop", "x"}, `{"spec":{"name":"a","namespace":"bank"}}`)
+	check("a grant again", "[bank/a]")
 	unlock := f.lock()
 	f.remove(grant, names{"bank", "x"})
 	unlock()
 	check("another namespace that allowed it", "[]")
+	if len(f.granted)+len(f.grants) > 0 {
+		t.Errorf("grants are left: %v, %v", f.granted, f.grants)
+	}
 	f.custom(t, declared, names{"", "x"}, `{"spec":{"name":"a","namespace":"bank"}}`)
 	check("a namespace that an object without one names", "[bank/a]")
 	f.custom(t, declared, names{"", "x"}, `{"spec":{"name":"pvc-${id}","namespace":"bank"}}`)

@@ -19,9 +19,11 @@ const (
 	kindBits key = 3
 	// everywhere marks a reference without a namespace in an object without one. It counts in every namespace.
 	everywhere key = 4
-	// foreign marks a reference from another namespace.
+	// foreign marks a reference from another namespace, whichever it is.
 	foreign key = 8
-	flags       = kindBits | everywhere | foreign
+	// fromOne marks a reference from another namespace, whose name is part of the hash. It comes with one that is marked as foreign.
+	fromOne = everywhere | foreign
+	flags   = kindBits | fromOne
 )
 
 // names are hashed together.
@@ -31,9 +33,16 @@ func (x *Index) key(kind references.Kind, namespace, name string) key {
 	return key(maphash.Comparable(x.seed, names{namespace, name}))&^flags | key(kind)
 }
 
+// keyFrom returns the key of a reference from another namespace.
+func (x *Index) keyFrom(kind references.Kind, from string, object names) key {
+	return key(maphash.Comparable(x.seed, [3]string{from, object.namespace, object.name}))&^flags | fromOne | key(kind)
+}
+
 // found are the references of an object.
 type found struct {
 	keys []key
+	// grant is what the object allows, if it is a ReferenceGrant.
+	grant grant
 	// patterns are the references with placeholders of an object without a namespace.
 	patterns []references.Reference
 }
@@ -47,7 +56,7 @@ type collector struct {
 
 // begin begins an object in a namespace.
 func (c *collector) begin(namespace string) {
-	c.namespace, c.keys, c.patterns = namespace, c.keys[:0], nil
+	c.namespace, c.found = namespace, found{keys: c.keys[:0]}
 }
 
 // add adds a reference of the object. It is a references.Visit.
@@ -67,7 +76,7 @@ func (c *collector) add(kind references.Kind, namespace, name string) {
 	case namespace == "" || namespace == c.namespace:
 		c.keys = append(c.keys, c.index.key(kind, c.namespace, name))
 	default:
-		c.keys = append(c.keys, c.index.key(kind, namespace, name)|foreign)
+		c.keys = append(c.keys, c.index.key(kind, namespace, name)|foreign, c.index.keyFrom(kind, c.namespace, names{namespace, name}))
 	}
 }
 
@@ -81,12 +90,16 @@ func (c *collector) end() found {
 	return c.found
 }
 
-// keysOf returns the keys of the references that count for an object.
-func (x *Index) keysOf(kind references.Kind, namespace, name string, granted bool) []key {
+// keysOf returns the keys of the references that count for an object, if some references from other namespaces are granted.
+func (x *Index) keysOf(kind references.Kind, namespace, name string, table grantTable) []key {
 	exact, all, anywhere := x.key(kind, namespace, name), x.key(kind, namespace, ""), x.key(kind, "", name)|everywhere
 	keys := []key{exact, exact | kindBits, all, all | kindBits, anywhere, anywhere | kindBits}
-	if granted {
-		keys = append(keys, exact|foreign, exact|foreign|kindBits)
+	some, everyone := table.from(kind, namespace, name)
+	if everyone {
+		return append(keys, exact|foreign, exact|foreign|kindBits)
+	}
+	for _, from := range some {
+		keys = append(keys, x.keyFrom(kind, from, names{namespace, name}), x.keyFrom(references.Either, from, names{namespace, name}))
 	}
 	return keys
 }

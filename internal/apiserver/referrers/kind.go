@@ -16,9 +16,6 @@ import (
 // definitionsResource is the resource of CustomResourceDefinitions.
 var definitionsResource = schema.GroupResource{Group: definition.Kind.Group, Resource: "customresourcedefinitions"}
 
-// grants is the resource of ReferenceGrants, by which a namespace lets objects of other namespaces refer to its own.
-var grants = schema.GroupResource{Group: "gateway.networking.k8s.io", Resource: "referencegrants"}
-
 // kind is a kind whose objects may refer to ConfigMaps and Secrets.
 type kind struct {
 	resource schema.GroupResource
@@ -103,7 +100,7 @@ func (k *kind) keep(x *Index, object names, keys []key) {
 	// A slice of the exact size takes less memory.
 	in[object.name] = append(make([]key, 0, len(keys)), keys...)
 	if !more {
-		k.namespaceChanged(x, object.namespace)
+		k.namespaceChanged(x)
 	}
 }
 
@@ -113,24 +110,15 @@ func (k *kind) drop(x *Index, object names) {
 	delete(in, object.name)
 	if len(in) == 0 {
 		delete(k.objects, object.namespace)
-		k.namespaceChanged(x, object.namespace)
+		k.namespaceChanged(x)
 	}
 }
 
 // namespaceChanged is called when the kind gets the first object in a namespace, or loses the last one.
-func (k *kind) namespaceChanged(x *Index, namespace string) {
-	if k.resource == grants {
-		x.judgeAll(namespace)
-	}
+func (k *kind) namespaceChanged(x *Index) {
 	if k.unserved {
 		x.notify(event{})
 	}
-}
-
-// isGranted reports whether references from other namespaces count in a namespace. The caller holds the lock.
-func (x *Index) isGranted(namespace string) bool {
-	k := x.kinds[grants]
-	return k != nil && len(k.objects[namespace]) > 0
 }
 
 // setPatterns replaces the references with placeholders of an object. The caller holds the lock.
