@@ -13,8 +13,14 @@ import (
 	"holdfast.dev/holdfast/internal/series"
 )
 
+// turn is after which time the controller tries again to delete an object while many others are deleted.
+const turn = time.Second
+
 // collect deletes a marked object, if the stored objects do not refer to it.
 func (c *controller) collect(ctx context.Context, o *object, st *state) (time.Duration, error) {
+	if !c.memory.begin(o.key(), c.Clock.Now()) {
+		return turn, nil
+	}
 	content, err := c.read(ctx, o)
 	if apierrors.IsNotFound(err) {
 		return 0, nil
@@ -31,6 +37,7 @@ func (c *controller) collect(ctx context.Context, o *object, st *state) (time.Du
 		return 0, err
 	}
 	if !unreferenced {
+		c.memory.end(o.key())
 		st.restarted = c.Clock.Now() // the index does not know it yet
 		return c.leave(ctx, o, st, referenced)
 	}

@@ -19,6 +19,11 @@ import (
 const (
 	// maxRecords is how many collected objects the memory knows.
 	maxRecords = 4096
+	// maxOpen is how many objects are about to be deleted at the same time, and maxOpenOfNamespace how many of one namespace. Their records must stay until
+	// they are deleted: with more objects than records, each would displace the record of another one, and none would ever be deleted.
+	maxOpen, maxOpenOfNamespace = maxRecords / 2, 64
+	// openFor is after which time an object does not count as one that is about to be deleted, because something else has happened to it.
+	openFor = time.Minute
 	// sumSize is how many bytes of a hash the memory has.
 	sumSize = 16
 )
@@ -46,6 +51,8 @@ type memory struct {
 	version string
 	// pending has the records that are not stored yet.
 	pending map[key]entry
+	// open has the objects that are about to be deleted, by namespace, and since when.
+	open map[string]map[key]time.Time
 }
 
 // contents are the contents of the Secret.
@@ -59,6 +66,7 @@ func newMemory(secrets typedcorev1.SecretInterface, stored func(key)) *memory {
 	return &memory{
 		secrets: secrets, stored: stored, kick: make(chan struct{}, 1),
 		contents: contents{records: map[string][]entry{}}, pending: map[key]entry{},
+		open: map[string]map[key]time.Time{},
 	}
 }
 
@@ -96,6 +104,38 @@ func (m *memory) isLoaded() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.loaded
+}
+
+// begin reports whether an object may be deleted now. Otherwise too many others are about to be deleted.
+func (m *memory) begin(k key, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.open[k.namespace][k]; ok {
+		return true
+	}
+	count := 0
+	for namespace, objects := range m.open {
+		maps.DeleteFunc(objects, func(_ key, since time.Time) bool { return now.Sub(since) > openFor })
+		if len(objects) == 0 {
+			delete(m.open, namespace)
+		}
+		count += len(objects)
+	}
+	if count >= maxOpen || len(m.open[k.namespace]) >= maxOpenOfNamespace {
+		return false
+	}
+	if m.open[k.namespace] == nil {
+		m.open[k.namespace] = map[key]time.Time{}
+	}
+	m.open[k.namespace][k] = now
+	return true
+}
+
+// end records that an object is gone, or that it stays.
+func (m *memory) end(k key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.open[k.namespace], k)
 }
 
 // remember reports whether the record of an object that will be deleted is stored. If it is not, the memory stores it, and then enqueues the

@@ -3,6 +3,7 @@ package collection
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -49,6 +50,56 @@ func TestMemoryIsBounded(t *testing.T) {
 		if got := m.hasName(test.key, test.uid) && m.hasContent(test.key, test.uid, test.text); got != test.want {
 			t.Errorf("%s: recreated %t, want %t", name, got, test.want)
 		}
+	}
+}
+
+// If more objects are due than the memory has records, all of them are deleted in the end, and those of other namespaces need not wait for them.
+func TestMemoryOfManyObjects(t *testing.T) {
+	t.Parallel()
+	m := newMemory(nil, nil)
+	m.secret = make([]byte, secretSize)
+	var queue []key
+	for i := range maxRecords + 1000 {
+		queue = append(queue, keyOf("large", fmt.Sprint(i)))
+	}
+	queue = append(queue, keyOf("small", "0"))
+	now := time.Now()
+	smallAt := 0
+	for turns := 0; len(queue) > 0; turns++ {
+		if turns > 300 {
+			t.Fatalf("%d objects are left", len(queue))
+		}
+		var again []key
+		for _, k := range queue {
+			if len(m.pending) == 8 { // the memory stores records while the others wait
+				m.contents = m.with(m.pending)
+				clear(m.pending)
+			}
+			switch {
+			case !m.begin(k, now):
+				again = append(again, k)
+			case m.remember(k, "uid", content{[]byte("text")}):
+				m.end(k)
+				if k.namespace == "small" {
+					smallAt = turns
+				}
+			default:
+				again = append(again, k)
+			}
+		}
+		m.contents = m.with(m.pending)
+		clear(m.pending)
+		queue = again
+	}
+	if smallAt > 1 {
+		t.Errorf("the object of the other namespace has waited for %d turns", smallAt)
+	}
+	// What was begun and never ended is forgotten.
+	for i := range maxOpenOfNamespace {
+		m.begin(keyOf("large", fmt.Sprint(i)), now)
+	}
+	if last := keyOf("large", "last"); m.begin(last, now) || !m.begin(last, now.Add(2*openFor)) {
+		t.Error("objects that were begun count for too short, or for ever")
 	}
 }
 

@@ -45,6 +45,7 @@ func (c *controller) stateOf(o *object) *state {
 // forget drops the state of an object.
 func (c *controller) forget(k key) {
 	c.setWaiting(k, "")
+	c.memory.end(k)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.states, k)
