@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -90,6 +91,15 @@ func (w warnings) HandleWarningHeader(code int, agent, text string) {
 // objects returns the client of the ConfigMaps or Secrets of the namespace.
 func (s *server) objects(kind references.Kind) dynamic.ResourceInterface {
 	return s.dynamic.Resource(resourceOf(kind)).Namespace(s.namespace)
+}
+
+// absent returns the error of a command that has found nothing: that the namespace does not exist, or else the given one.
+func (s *server) absent(ctx context.Context, otherwise error) error {
+	_, err := s.dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(ctx, s.namespace, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return refused("the namespace %s does not exist: name another one with -n", s.namespace)
+	}
+	return otherwise // another error may be that the user may not read namespaces
 }
 
 // get reads a path of the server.

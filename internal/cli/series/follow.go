@@ -73,6 +73,8 @@ type follower struct {
 	// to is the name of the member, and created the member itself if it has to be created.
 	to      string
 	created *unstructured.Unstructured
+	// keys are those of the content of the member.
+	keys []string
 	// out and progress are for the result and for all else.
 	out, progress io.Writer
 }
@@ -101,7 +103,9 @@ func (f *follower) run(ctx context.Context, workloads []*workload) error {
 		}
 		if len(p.changes) > 0 {
 			plans = append(plans, p)
-			report.Workloads = append(report.Workloads, p.report())
+			happens := p.report()
+			happens.MissingKeys = p.missingKeys(f.keys)
+			report.Workloads = append(report.Workloads, happens)
 		}
 	}
 	if f.output == outputText {

@@ -80,8 +80,8 @@ func (c connection) history(cmd *cobra.Command, name string) (*history, error) {
 		return nil, err
 	}
 	if len(known.sorted) == 0 {
-		return nil, refused("no %s of namespace %s is in the series %s: \"holdfast series roll %s\" creates the first one, and "+
-			"\"holdfast series adopt\" adds those that exist", id.kind, s.namespace, id.name, id)
+		return nil, s.absent(cmd.Context(), refused("no %s of namespace %s is in the series %s: \"holdfast series roll %s\" creates the first one, and "+
+			"\"holdfast series adopt\" adds those that exist", id.kind, s.namespace, id.name, id))
 	}
 	workloads, unread, err := s.all(cmd.Context(), known)
 	if err != nil {

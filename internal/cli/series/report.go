@@ -28,8 +28,10 @@ type workloadReport struct {
 	References []referenceReport `json:"references"`
 	// SentWhole are the atomic lists and maps around references, which are sent with all that is in them.
 	SentWhole []string `json:"sentWhole,omitempty"`
-	Restarts  bool     `json:"restarts"`
-	Note      string   `json:"note"`
+	// MissingKeys are keys that the references need and that the member does not have.
+	MissingKeys []string `json:"missingKeys,omitempty"`
+	Restarts    bool     `json:"restarts"`
+	Note        string   `json:"note"`
 }
 
 // referenceReport is one reference that follows.
@@ -73,6 +75,9 @@ func (r workloadReport) print(out io.Writer) {
 	}
 	for _, whole := range r.SentWhole {
 		fmt.Fprintf(out, "%s: %s is sent whole, because it is one value for server-side apply\n", r.Name, whole)
+	}
+	for _, key := range r.MissingKeys {
+		fmt.Fprintf(out, "%s: warning: it needs the key %s, which %s does not have: its pods will not start\n", r.Name, key, r.References[0].To)
 	}
 	fmt.Fprintf(out, "%s: %s\n", r.Name, r.Note)
 }

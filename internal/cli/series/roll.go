@@ -64,7 +64,9 @@ func (r *rolling) run(cmd *cobra.Command, name string) error {
 	switch {
 	case err != nil:
 		return unable(err)
-	case r.all == (len(r.in) > 0):
+	case r.all && len(r.in) > 0:
+		return unable(errors.New("--in and --all cannot be combined: --all means all workloads of the namespace that refer to the series"))
+	case !r.all && len(r.in) == 0:
 		return unable(errors.New("name the workloads with --in TYPE/NAME, or use --all"))
 	}
 	s, err := r.connect(cmd.ErrOrStderr())
@@ -85,7 +87,7 @@ func (r *rolling) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	f := &follower{
-		server: s, following: &r.following, members: known, to: object.GetName(), created: object,
+		server: s, following: &r.following, members: known, to: object.GetName(), created: object, keys: keysOf(object),
 		out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr(),
 	}
 	if existing != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
 )
@@ -62,7 +63,8 @@ func (r *rollingBack) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	if len(workloads) == 0 {
-		return refused("no workload of namespace %s refers to the series %s", s.namespace, id)
+		return s.absent(ctx, refused("no workload of namespace %s refers to the series %s: name others with --in, or write the name of a member into a manifest",
+			s.namespace, id))
 	}
 	to := ""
 	if r.to != "" {
@@ -73,7 +75,11 @@ func (r *rollingBack) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	f := &follower{server: s, following: &r.following, members: known, to: to, out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr()}
+	member, err := s.objects(id.kind).Get(ctx, to, metav1.GetOptions{})
+	if err != nil {
+		return unable(fmt.Errorf("read %s: %w", memberName(id.kind, to), withRight(err)))
+	}
+	f := &follower{keys: keysOf(member), server: s, following: &r.following, members: known, to: to, out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr()}
 	return f.run(ctx, workloads)
 }
 

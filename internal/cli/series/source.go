@@ -70,10 +70,38 @@ func (s *sources) object(id identity, namespace string) (*unstructured.Unstructu
 	if err != nil {
 		return nil, err
 	}
+	switch size, err := sizeOf(id.kind, built); {
+	case err != nil:
+		return nil, err
+	case size > corev1.MaxSecretSize:
+		return nil, fmt.Errorf("it has %d bytes, and a %s has %d at most: divide it into several series", size, id.kind, corev1.MaxSecretSize)
+	}
 	built.SetNamespace(namespace)
 	built.SetLabels(map[string]string{series.Label: id.name})
 	built.Object["immutable"] = true
 	return built, nil
+}
+
+// sizeOf returns how many bytes the content of a ConfigMap or a Secret has, as the server counts them.
+func sizeOf(kind references.Kind, object *unstructured.Unstructured) (int, error) {
+	var secret corev1.Secret
+	var configMap corev1.ConfigMap
+	var err error
+	if kind == references.Secret {
+		err = decode(object, &secret)
+	} else {
+		err = decode(object, &configMap)
+	}
+	size := 0
+	for _, data := range []map[string][]byte{secret.Data, configMap.BinaryData} {
+		for _, content := range data {
+			size += len(content)
+		}
+	}
+	for _, text := range configMap.Data {
+		size += len(text)
+	}
+	return size, err
 }
 
 // existing returns the object that has the name of the new member, nil if there is none. It is an error if it cannot be that member.

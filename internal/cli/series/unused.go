@@ -63,6 +63,9 @@ func newUnusedCommand() *cobra.Command {
 			if o.output != outputText {
 				return printAs(cmd.OutOrStdout(), o.output, report)
 			}
+			if len(report.Items) == 0 {
+				fmt.Fprintln(cmd.OutOrStdout(), o.none())
+			}
 			return report.print(cmd.OutOrStdout())
 		},
 	}
@@ -102,16 +105,27 @@ func (o unusedOptions) read(cmd *cobra.Command) (*unusedReport, error) {
 	if len(failed) == 2 {
 		return nil, failed[0]
 	}
+	if len(report.Items) == 0 && !o.everywhere {
+		if err := s.absent(cmd.Context(), nil); err != nil {
+			return nil, err
+		}
+	}
 	if err := errors.Join(failed...); err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "the list is not complete: %v\n", err)
 	}
 	return report, nil
 }
 
+// none is the answer if there is no such object.
+func (o unusedOptions) none() string {
+	if o.mutable {
+		return "none: an object refers to each ConfigMap and Secret"
+	}
+	return "none: an object refers to each immutable ConfigMap and Secret (--all lists those that are not immutable, too)"
+}
+
 func (r *unusedReport) print(to io.Writer) error {
-	if len(r.Items) == 0 {
-		fmt.Fprintln(to, "none: an object refers to each one, or it is not immutable (--all)")
-	} else {
+	if len(r.Items) > 0 {
 		out := tabwriter.NewWriter(to, 0, 8, 3, ' ', 0)
 		fmt.Fprintln(out, "KIND\tNAMESPACE\tNAME\tSINCE")
 		for _, item := range r.Items {

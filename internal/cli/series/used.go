@@ -88,10 +88,10 @@ func (s *server) ask(ctx context.Context, path, mediaType string, into any) erro
 		return refused("this server has no index of references: only \"holdfast serve\" has one")
 	}
 	if err != nil {
-		return withRight(err)
+		return unable(withRight(err))
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("read the answer of the server: %w", err)
+		return unable(fmt.Errorf("read the answer of the server: %w", err))
 	}
 	return nil
 }
@@ -122,10 +122,16 @@ func printUsed(to io.Writer, answer *referrers.References) error {
 		}
 		fmt.Fprintf(to, "pod/%s on node %s has the files of %s%s (UID %s)\n", pin.Pod, cmp.Or(pin.Node, "-"), about, note, pin.UID)
 	}
-	if answer.More > 0 {
+	switch {
+	case answer.More == 1:
+		fmt.Fprintln(to, "1 more object refers to it")
+	case answer.More > 1:
 		fmt.Fprintf(to, "%d more objects refer to it\n", answer.More)
 	}
-	if answer.Hidden > 0 {
+	switch {
+	case answer.Hidden == 1:
+		fmt.Fprintln(to, "1 object that you may not get uses it")
+	case answer.Hidden > 1:
 		fmt.Fprintf(to, "%d objects that you may not get use it\n", answer.Hidden)
 	}
 	switch {

@@ -55,7 +55,12 @@ func (s *server) named(ctx context.Context, names []string) ([]*workload, error)
 	infos, err := resource.NewBuilder(s).Unstructured().NamespaceParam(s.namespace).DefaultNamespace().
 		ResourceTypeOrNameArgs(false, names...).Flatten().Do().Infos()
 	if err != nil {
-		return nil, unable(fmt.Errorf("read the workloads of --in: %w", withRight(err)))
+		for _, name := range names {
+			if !strings.Contains(name, "/") {
+				return nil, unable(fmt.Errorf("--in %s: name a workload as TYPE/NAME, as in deploy/%s", name, name))
+			}
+		}
+		return nil, unable(fmt.Errorf("read the workloads of --in in namespace %s: %w", s.namespace, withRight(err)))
 	}
 	var found []*workload
 	for _, info := range infos {
