@@ -33,8 +33,9 @@ type reading struct {
 	begun  time.Time
 
 	mu sync.Mutex
-	// revision is the one up to which the objects were read.
+	// revision is the one up to which the objects were read. outdated says that what was written later could not be read.
 	revision int64
+	outdated bool
 	// found has the keys of all references that would count, and whether there is such a reference. patterns are those with placeholders.
 	found    map[key]bool
 	patterns []references.Reference
@@ -81,7 +82,11 @@ func (r *reading) lookFor(kind references.Kind, name string) {
 }
 
 // isRecent reports whether the reading may judge another object. Later, too much was written since.
-func (r *reading) isRecent(now time.Time) bool { return r.shared && now.Sub(r.begun) < recent }
+func (r *reading) isRecent(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.shared && !r.outdated && now.Sub(r.begun) < recent
+}
 
 // knows reports whether the reading has looked for the references to an object.
 func (r *reading) knows(kind references.Kind, name string) bool {
@@ -119,6 +124,7 @@ func (r *reading) fence(ctx context.Context, kind references.Kind, name string) 
 		if r.revision <= failed.Revision {
 			revision, err := r.index.config.Objects.Revision(ctx)
 			if err != nil || r.look(ctx, r.revision) != nil {
+				r.outdated = true
 				return 0, false
 			}
 			r.revision = revision
