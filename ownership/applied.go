@@ -40,6 +40,12 @@ type Type struct {
 	BuiltIn bool
 	// Redacted means that values of the kind are not shown.
 	Redacted bool
+	// Free returns the names of the fields at the top of an object, or of a configuration, that a controller
+	// computes. Apply does not own them, and they are not judged. Nil means that there are none.
+	Free func(obj map[string]any) []string
+	// Twins are the names of fields that the server keeps equal to another field of the same value, each with the name
+	// of that field. A change of both is one finding, of the other field.
+	Twins map[string]string
 }
 
 // mode returns how two values of the kind are compared.
@@ -87,9 +93,13 @@ func (t *Type) parse(text string) configuration {
 	if canonical == nil || raw == nil {
 		return configuration{note: "the last-applied configuration is malformed: it is no object"}
 	}
-	canonical = judgedPart(canonical)
+	written, canonical := judgedPart(raw), judgedPart(canonical)
+	for _, name := range t.free(raw) {
+		delete(written, name)
+		delete(canonical, name)
+	}
 	version, _ := raw["apiVersion"].(string)
-	config := configuration{values: forms{nulls: t.BuiltIn}.object(t.Applied.root, judgedPart(raw), canonical), version: version}
+	config := configuration{values: forms{nulls: t.BuiltIn}.object(t.Applied.root, written, canonical), version: version}
 	config.plan = sync.OnceValue(func() *plan {
 		p := newPlan(t.Applied.root, value.Step{}, config.values, canonical)
 		return &p

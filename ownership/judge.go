@@ -77,6 +77,7 @@ func Judge(w Write, cache *Cache) Verdict {
 		v.Note, v.quotes = j.config.note, j.config.note != ""
 	}
 	j.run()
+	j.dropShared()
 	if v.Note != "" && EqualJudged(w.Type, w.Live, w.New) {
 		// The write changes no field, so nothing was left unchecked.
 		v.Note = ""

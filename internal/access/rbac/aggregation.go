@@ -24,6 +24,9 @@ const (
 	lastRetry  = 30 * time.Second
 )
 
+// AggregationManager is the field manager of the controller that aggregates ClusterRoles, here and in kube-controller-manager.
+const AggregationManager = "clusterrole-aggregation-controller"
+
 // Aggregation is the controller that computes the rules of ClusterRoles with an
 // aggregationRule.
 type Aggregation struct {
@@ -102,6 +105,6 @@ func (c *Aggregation) update(ctx context.Context, name string) error {
 	changed := &rbacv1.ClusterRole{}
 	role.DeepCopyInto(changed)
 	changed.Rules = rules
-	_, err = c.client.ClusterRoles().Update(ctx, changed, metav1.UpdateOptions{})
+	_, err = c.client.ClusterRoles().Update(ctx, changed, metav1.UpdateOptions{FieldManager: AggregationManager})
 	return err
 }

@@ -37,8 +37,8 @@ func newWrite(u Update, writer ownership.Writer) (ownership.Write, error) {
 	case isCustom && okNew:
 		write.Live, write.New = oldObj.UnstructuredContent(), newObj.UnstructuredContent()
 		return write, nil
-	case apply:
-		// The judgement of an apply also needs the fields that the apply does not change.
+	case apply || isAggregated(u.Live):
+		// The judgement of an apply also needs the fields that the apply does not change, and that of a role its aggregationRule.
 		return write, complete(&write, u)
 	}
 	if write.Live, write.New, err = views.Differing(u.Live, u.New); err != nil {

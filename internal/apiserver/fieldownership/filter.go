@@ -58,6 +58,9 @@ func (c *Checker) Filter(next http.Handler, maxBody int64) http.Handler {
 			if isSecretApply(judged, info) {
 				foldStringData(judged, maxBody)
 			}
+			if r.isRoleApply(info) {
+				dropAggregated(judged, maxBody)
+			}
 			req = judged.WithContext(withRequest(judged.Context(), r))
 			written := &answer{ResponseWriter: w, checker: c, request: r, ctx: req.Context()}
 			// A response without a body has no first bytes.
@@ -90,7 +93,9 @@ func newRequest(req *http.Request, info *genericapirequest.RequestInfo) (*reques
 	if user, ok := genericapirequest.UserFrom(req.Context()); ok {
 		who.User = user.GetName()
 	}
-	r := &request{writer: ownership.ParseWriter(who), dryRun: query.Get("dryRun") != "", path: objectPath(req.URL.Path, info)}
+	r := &request{
+		writer: ownership.ParseWriter(who), serverSide: serverSide, dryRun: query.Get("dryRun") != "", path: objectPath(req.URL.Path, info),
+	}
 	if r.writer.Act == ownership.Edit && who.FieldManager == ownership.ForceManager {
 		// The client uses this field manager only to force the edit. The edit is stored
 		// with the field manager of kubectl edit.

@@ -11,10 +11,14 @@ import (
 
 // Prepare handles kubectl replace of an object that was applied. It sets the last-applied
 // configuration to the body of the request, so that the next kubectl apply compares its
-// file with the replaced object.
+// file with the replaced object. It also keeps the rules of an aggregated ClusterRole that is applied.
 func (c *Checker) Prepare(ctx context.Context, u Update) {
 	r := requestFrom(ctx)
-	if c == nil || r == nil || r.body == nil || u.Type == nil {
+	if c == nil || r == nil {
+		return
+	}
+	r.keepAggregated(u)
+	if r.body == nil || u.Type == nil {
 		return
 	}
 	r.recordReplacement(r.replaceLastApplied(u))

@@ -26,7 +26,9 @@ import (
 // the store still tries.
 type request struct {
 	writer ownership.Writer
-	dryRun bool
+	// serverSide means that the request is a server-side apply, also one of a controller.
+	serverSide bool
+	dryRun     bool
 	// path is the URL path of the object.
 	path string
 	// body is the object that a replace sent; nil for other writes.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -32,6 +33,18 @@ func markAllocated(service *ownership.View) {
 	service.Allocate("spec", "clusterIPs")
 	service.Allocate("spec", "healthCheckNodePort")
 	service.Allocate("spec", "ports", "nodePort")
+}
+
+// twins are the fields that the server keeps equal to another one of the same value, see package native/defaults: the old name of a
+// field, and the list whose first item is the field. The other field wins if a write sets both.
+var twins = map[string]string{"serviceAccount": "serviceAccountName", "clusterIPs": "clusterIP", "podCIDRs": "podCIDR"}
+
+// aggregated returns the field that a controller computes in a ClusterRole with an aggregationRule.
+func aggregated(role map[string]any) []string {
+	if role["aggregationRule"] == nil {
+		return nil
+	}
+	return []string{"rules"}
 }
 
 func load() map[schema.GroupKind]*ownership.Type {
@@ -65,6 +78,10 @@ func load() map[schema.GroupKind]*ownership.Type {
 			Canonical: canonical{scheme: scheme, hub: gvk}.decode,
 			Default:   canonical{scheme: defaulting, hub: gvk}.withDefaults,
 			Redacted:  gvk.GroupKind() == corev1.SchemeGroupVersion.WithKind("Secret").GroupKind(),
+			Twins:     twins,
+		}
+		if gvk.GroupKind() == rbacv1.SchemeGroupVersion.WithKind("ClusterRole").GroupKind() {
+			t.Free = aggregated
 		}
 		types[gvk.GroupKind()] = t
 	}
