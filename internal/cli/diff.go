@@ -29,8 +29,10 @@ const planHelp = `
  have the right that lifts it. For an object that must be replaced it says whether the
  server would refuse to delete it.
 
- Exit status with --plan: 0 if nothing would change, 1 if something would, 2 if the server
- would refuse an object or an object could not be judged.`
+ Exit status with --plan: 0 if nothing would change, 1 if something would change or the
+ server would refuse an object, 2 if the command line is wrong or the command could not look:
+ it cannot read a file, no server answers, or an object could not be judged. Without --plan
+ the exit status is that of kubectl diff: 1 for a difference, more for an error.`
 
 const planExample = `
 
@@ -62,9 +64,9 @@ func (e exitStatus) ExitCode() int { return e.code }
 
 // The exit codes of diff, besides 0.
 const (
-	// exitDifferent is the code if apply would change something.
+	// exitDifferent is the code if apply would change something, or the server would refuse it.
 	exitDifferent = 1
-	// exitFailed is the code if the server would refuse the apply, or the command failed.
+	// exitFailed is the code if the command line is wrong, or an object could not be judged.
 	exitFailed = 2
 )
 
@@ -123,9 +125,9 @@ func (p *planning) run(cmd *cobra.Command, args []string) error {
 		return slices.ContainsFunc(plans, func(one plan.Plan) bool { return slices.Contains(outcomes, one.Outcome) })
 	}
 	switch {
-	case has(preview.Invalid, plan.Unknown):
+	case has(plan.Unknown):
 		return exitStatus{code: exitFailed}
-	case has(preview.Create, preview.InPlace, preview.Replace):
+	case has(preview.Create, preview.InPlace, preview.Replace, preview.Invalid):
 		return exitStatus{code: exitDifferent}
 	}
 	return nil
