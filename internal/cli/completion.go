@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kubectl/pkg/util/completion"
+
+	"holdfast.dev/holdfast/internal/cli/output"
 )
 
 const completionHelp = `Print a script that makes a shell complete the commands of holdfast with the Tab key:
@@ -73,35 +75,35 @@ var enums = map[string][]string{
 	"serve --definition-policy":   {"warn", "refuse-loss", "refuse-breaking"},
 	"serve --authorization-mode":  {"Node,RBAC", "RBAC"},
 	"serve --tls-min-version":     {"VersionTLS12", "VersionTLS13"},
-	"version --output":            {outputJSON, outputYAML},
-	"doctor --output":             {outputJSON, outputYAML},
-	"status --output":             {outputJSON, outputYAML},
-	"revoke --output":             {outputJSON, outputYAML},
+	"version --output":            {output.JSON, output.YAML},
+	"doctor --output":             {output.JSON, output.YAML},
+	"status --output":             {output.JSON, output.YAML},
+	"revoke --output":             {output.JSON, output.YAML},
 	"revoke --issued-before":      {"now"},
-	"owners --output":             {outputJSON, outputYAML},
+	"owners --output":             {output.JSON, output.YAML},
 	"diff --output":               {"text", "json", "sarif", "github"},
 	"lint --output":               {"text", "json", "sarif", "github"},
 	"update --output":             {"text", "json", "sarif", "github"},
 	"prune --output":              {"diff", "yaml", "text", "json", "sarif", "github"},
-	"skeleton --output":           {outputYAML, outputJSON},
-	"generate --output":           {outputYAML, outputJSON},
-	"compile --output":            {outputYAML, outputJSON},
-	"kubeconfig --output":         {outputYAML, outputJSON},
-	"audit --output":              {"table", outputJSON, outputYAML, "sarif"},
-	"init --output":               {outputYAML, outputJSON},
+	"skeleton --output":           {output.YAML, output.JSON},
+	"generate --output":           {output.YAML, output.JSON},
+	"compile --output":            {output.YAML, output.JSON},
+	"kubeconfig --output":         {output.YAML, output.JSON},
+	"audit --output":              {"table", output.JSON, output.YAML, "sarif"},
+	"init --output":               {output.YAML, output.JSON},
 	"convert --to":                {"annotation", "markers"},
 	"compile --to":                {"cel", "policy"},
 	"lint --fail-on":              {"error", "warning", "note", "never"},
 	"diff --fail-on":              {"error", "warning", "note", "never"},
-	"transfer --to":               {toApply, toImperative},
+	"transfer --to":               {"apply", "imperative"},
 	"transfer --dry-run":          {"none", "client", "server"},
 	"roll --dry-run":              {"none", "client", "server"},
-	"roll --output":               {outputJSON, outputYAML, "name"},
+	"roll --output":               {output.JSON, output.YAML, "name"},
 	"rollback --dry-run":          {"none", "client", "server"},
-	"rollback --output":           {outputJSON, outputYAML, "name"},
-	"history --output":            {outputJSON, outputYAML},
-	"used --output":               {outputJSON, outputYAML},
-	"unused --output":             {outputJSON, outputYAML},
+	"rollback --output":           {output.JSON, output.YAML, "name"},
+	"history --output":            {output.JSON, output.YAML},
+	"used --output":               {output.JSON, output.YAML},
+	"unused --output":             {output.JSON, output.YAML},
 	"adopt --dry-run":             {"none", "client", "server"},
 }
 
@@ -162,29 +164,6 @@ func nodeNames(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.S
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeObjects completes the type and the name of an object of the server, and the fields of
-// that object for the flag --field.
-func completeObjects(cmd *cobra.Command, o objects) {
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		return completion.ResourceTypeAndNameCompletionFunc(o.factory)(cmd, args, prefix)
-	}
-	completeFlag(cmd, "field", func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		found, err := o.find(cmd, args)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var fields []string
-		for _, one := range found {
-			for _, field := range one.report().Fields {
-				if strings.HasPrefix(field.Field, prefix) {
-					fields = append(fields, field.Field)
-				}
-			}
-		}
-		return fields, cobra.ShellCompDirectiveNoFileComp
-	})
 }
 
 // completionOf returns the command line whose completion kubectl asks a plugin for. kubectl

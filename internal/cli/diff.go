@@ -10,6 +10,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd/apply"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
+	"holdfast.dev/holdfast/internal/cli/output"
 	"holdfast.dev/holdfast/internal/cli/plan"
 	"holdfast.dev/holdfast/internal/cli/plan/live"
 	"holdfast.dev/holdfast/internal/definition/preview"
@@ -113,7 +114,7 @@ func (p *planning) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	if p.output == outputJSON {
+	if p.output == output.JSON {
 		if err := plan.PrintJSON(out, plans); err != nil {
 			return err
 		}
@@ -142,8 +143,8 @@ func (p *planning) options(cmd *cobra.Command, args []string) (live.Options, err
 		return options, fmt.Errorf("unexpected arguments: %s", strings.Join(args, " "))
 	case !p.plan:
 		return options, errors.New("-o is for --plan")
-	case p.output != "" && p.output != "text" && p.output != outputJSON:
-		return options, fmt.Errorf("output %q: must be text or %s", p.output, outputJSON)
+	case p.output != "" && p.output != "text" && p.output != output.JSON:
+		return options, fmt.Errorf("output %q: must be text or %s", p.output, output.JSON)
 	case cmdutil.GetFlagBool(cmd, "prune"):
 		return options, errors.New("--plan cannot plan what --prune would delete")
 	}

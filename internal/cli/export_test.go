@@ -5,9 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"holdfast.dev/holdfast/ownership"
 )
 
 // StartProgress prints a line about a command every two seconds, until the returned function is
@@ -19,20 +16,6 @@ func Activities() map[string]string { return activities }
 
 // ActivityOf returns what a command does while a user waits for it.
 func ActivityOf(cmd *cobra.Command) string { return activityOf(cmd) }
-
-// Release moves a field from the entries of server-side apply to the command.
-func Release(entries []metav1.ManagedFieldsEntry, path ownership.Path, owners ...string) ([]metav1.ManagedFieldsEntry, error) {
-	m := managedFields{entries: entries}
-	_, err := m.release(path, owners)
-	return m.entries, err
-}
-
-// Give moves a field from the entries of imperative commands to a manager of server-side apply.
-func Give(entries []metav1.ManagedFieldsEntry, path ownership.Path, manager string) ([]metav1.ManagedFieldsEntry, error) {
-	m := managedFields{entries: entries}
-	err := m.give(path, metav1.ManagedFieldsEntry{Manager: manager})
-	return m.entries, err
-}
 
 // ServeFlags returns the names of the flags of serve.
 func ServeFlags() []string {

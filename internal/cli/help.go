@@ -71,7 +71,8 @@ func showEmptyDefaults(flags *pflag.FlagSet) {
 // addGroups puts the commands of the root into groups. The commands that the root of kubectl
 // runs are added for the help only.
 func addGroups(root *cobra.Command, factory cmdutil.Factory) {
-	root.AddCommand(newOwnersCommand(factory), newTransferCommand(factory), &cobra.Command{
+	addOwnership(root, factory)
+	root.AddCommand(&cobra.Command{
 		Use: kubectlName, Short: "List the commands of kubectl, which work here as well",
 		Run: func(*cobra.Command, []string) {},
 	})

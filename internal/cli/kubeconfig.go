@@ -17,6 +17,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/output"
 	"holdfast.dev/holdfast/internal/node"
 )
 
@@ -67,7 +68,7 @@ func newKubeconfigCommand() *cobra.Command {
 			if len(args) == 1 {
 				request.user = args[0]
 			}
-			request.json = format == outputJSON
+			request.json = format == output.JSON
 			if err := request.complete(); err != nil {
 				return err
 			}
@@ -80,7 +81,7 @@ func newKubeconfigCommand() *cobra.Command {
 	cmd.Flags().DurationVar(&request.life, "duration", 0, "how long the certificate is valid, from 10m to 8760h (default: as long as "+
 		"the server allows)")
 	cmd.Flags().StringVar(&request.file, "output-file", "", "file to write, which must not exist yet; only you can read it (default: stdout)")
-	cmd.Flags().StringVarP(&format, "output", "o", outputYAML, "format of the kubeconfig: yaml or json")
+	cmd.Flags().StringVarP(&format, "output", "o", output.YAML, "format of the kubeconfig: yaml or json")
 	return cmd
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	_ "holdfast.dev/holdfast/internal/cli/language" // loads the translations of kubectl only if they are needed
+	"holdfast.dev/holdfast/internal/cli/owners"
 	"holdfast.dev/holdfast/internal/cli/ownershipcheck"
 )
 
@@ -84,6 +85,13 @@ func newKubectl(streams Streams, args []string) *cobra.Command {
 		printed.Out = clientVersion{out.Out}
 		root.AddCommand(kubectlversion.NewCmdVersion(factory, printed))
 	}
-	root.AddCommand(newOwnersCommand(factory), newTransferCommand(factory))
+	addOwnership(root, factory)
 	return root
+}
+
+// addOwnership adds the commands owners and transfer to a root command.
+func addOwnership(root *cobra.Command, factory cmdutil.Factory) {
+	commands := []*cobra.Command{owners.NewCommand(factory), owners.NewTransferCommand(factory)}
+	addCompletions(commands...)
+	root.AddCommand(commands...)
 }

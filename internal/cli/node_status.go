@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/output"
 	"holdfast.dev/holdfast/internal/node"
 )
 
@@ -27,7 +28,7 @@ works without the server and without the agent. It needs the rights of the user 
 the agent.`
 
 func newNodeStatusCommand(root *string) *cobra.Command {
-	var output outputFormat
+	var format output.Format
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the volumes that an agent keeps, from what is on disk",
@@ -40,8 +41,8 @@ func newNodeStatusCommand(root *string) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("node status: %w", err)
 			}
-			if output != "" {
-				return output.print(cmd.OutOrStdout(), newVolumeReports(volumes))
+			if format != "" {
+				return format.Print(cmd.OutOrStdout(), newVolumeReports(volumes))
 			}
 			if len(volumes) == 0 {
 				fmt.Fprintf(cmd.OutOrStdout(), "No volumes in %s.\n", *root)
@@ -50,7 +51,7 @@ func newNodeStatusCommand(root *string) *cobra.Command {
 			return printVolumes(cmd.OutOrStdout(), volumes, time.Now())
 		},
 	}
-	output.addFlag(cmd)
+	format.AddFlag(cmd)
 	return cmd
 }
 

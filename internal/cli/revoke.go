@@ -14,6 +14,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/access/revocation"
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/output"
 )
 
 const revokeHelp = `Revoke credentials: certificates and tokens, before they expire.
@@ -60,7 +61,7 @@ func newRevokeCommand() *cobra.Command {
 		"or 2006-01-02T15:04:05Z")
 	flags.StringVar(&r.reason, "reason", "", "text for other administrators")
 	flags.BoolVar(&r.list, "list", false, "list what is revoked")
-	r.output.addFlag(cmd)
+	r.output.AddFlag(cmd)
 	flags.BoolVar(&r.remove, "remove", false, "take a revocation back")
 	return cmd
 }
@@ -71,7 +72,7 @@ type revoke struct {
 	users, nodes, serials, credentials []string
 	issuedBefore, reason               string
 	list, remove                       bool
-	output                             outputFormat
+	output                             output.Format
 }
 
 func (r *revoke) run(cmd *cobra.Command, now time.Time) error {
@@ -98,7 +99,7 @@ func (r *revoke) run(cmd *cobra.Command, now time.Time) error {
 			return err
 		}
 		if r.output != "" {
-			return r.output.print(cmd.OutOrStdout(), append([]revocation.Entry{}, entries...))
+			return r.output.Print(cmd.OutOrStdout(), append([]revocation.Entry{}, entries...))
 		}
 		return printEntries(cmd.OutOrStdout(), entries)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/output"
 )
 
 // linkedVersion is the version of the binary, and linkedCommit the commit that it is built
@@ -50,7 +51,7 @@ type versions struct {
 }
 
 func newVersionCommand() *cobra.Command {
-	var output outputFormat
+	var format output.Format
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of the program, of Go and of the Kubernetes API",
@@ -67,13 +68,13 @@ func newVersionCommand() *cobra.Command {
 				text += fmt.Sprintf("commit %s\n", v.Commit)
 			}
 			text += fmt.Sprintf("go %s %s\nkubernetes %s\n", v.Go, v.Platform, v.Kubernetes)
-			if output != "" {
-				return output.print(cmd.OutOrStdout(), v)
+			if format != "" {
+				return format.Print(cmd.OutOrStdout(), v)
 			}
 			_, err := io.WriteString(cmd.OutOrStdout(), text)
 			return err
 		},
 	}
-	output.addFlag(cmd)
+	format.AddFlag(cmd)
 	return cmd
 }

@@ -1,4 +1,8 @@
-package cli
+// Package owners implements the commands `holdfast owners` and `holdfast transfer`, which show the owners of the fields of
+// objects and move fields between them. The factory selects the server, which may be any Kubernetes API server.
+//
+//	root.AddCommand(owners.NewCommand(factory), owners.NewTransferCommand(factory))
+package owners
 
 import (
 	"fmt"
@@ -8,16 +12,18 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
+	"holdfast.dev/holdfast/internal/cli/output"
 	"holdfast.dev/holdfast/internal/cli/ownershipcheck"
 )
 
 // ownersOptions are the flags of owners.
 type ownersOptions struct {
-	output outputFormat
+	output output.Format
 	drift  bool
 }
 
-func newOwnersCommand(factory cmdutil.Factory) *cobra.Command {
+// NewCommand returns the command owners.
+func NewCommand(factory cmdutil.Factory) *cobra.Command {
 	options, o := ownersOptions{}, objects{factory: factory, types: ownershipcheck.NewTypes()}
 	cmd := &cobra.Command{
 		Use:   "owners (TYPE NAME | TYPE/NAME | -f FILE)",
@@ -38,7 +44,7 @@ server-side apply are never shown: a client that changes one becomes its owner.`
   # Show what other clients changed since the file was applied
   holdfast owners -f web.yaml --drift`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := options.output.validate(); err != nil {
+			if err := options.output.Validate(); err != nil {
 				return err
 			}
 			found, err := o.find(cmd, args)
@@ -52,11 +58,10 @@ server-side apply are never shown: a client that changes one becomes its owner.`
 			return options.print(cmd.OutOrStdout(), reports)
 		},
 	}
-	options.output.addFlag(cmd)
+	options.output.AddFlag(cmd)
 	cmd.Flags().BoolVar(&options.drift, "drift", false, "show only fields whose value is not the one that kubectl apply set last")
 	cmdutil.AddFilenameOptionFlags(cmd, &o.files, "that name the objects")
 	completeObjects(cmd, o)
-	addCompletions(cmd)
 	return cmd
 }
 
@@ -70,7 +75,7 @@ func (o ownersOptions) report(of owned) ownersReport {
 
 func (o ownersOptions) print(out io.Writer, reports []ownersReport) error {
 	if o.output != "" {
-		return o.output.print(out, reports)
+		return o.output.Print(out, reports)
 	}
 	colour := printers.AllowsColorOutput(out)
 	for i, report := range reports {

@@ -1,4 +1,4 @@
-package cli
+package owners
 
 import "holdfast.dev/holdfast/ownership"
 

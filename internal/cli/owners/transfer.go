@@ -1,4 +1,4 @@
-package cli
+package owners
 
 import (
 	"encoding/json"
@@ -34,7 +34,8 @@ type transferOptions struct {
 	dryRun  cmdutil.DryRunStrategy
 }
 
-func newTransferCommand(factory cmdutil.Factory) *cobra.Command {
+// NewTransferCommand returns the command transfer.
+func NewTransferCommand(factory cmdutil.Factory) *cobra.Command {
 	options, o := transferOptions{}, objects{factory: factory, types: ownershipcheck.NewTypes()}
 	dryRun := ""
 	cmd := &cobra.Command{
@@ -88,7 +89,6 @@ If there is nothing to do, the command says so and succeeds.`,
 		`none, client (only print what would be done) or server (let the server try it); without a value it is client`)
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = "client"
 	completeObjects(cmd, o)
-	addCompletions(cmd)
 	return cmd
 }
 

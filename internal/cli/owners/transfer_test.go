@@ -1,4 +1,4 @@
-package cli_test
+package owners_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"holdfast.dev/holdfast/internal/cli"
+	"holdfast.dev/holdfast/internal/cli/owners"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -123,9 +123,9 @@ func TestTransferManagedFields(t *testing.T) {
 			given := entries(t, test.entries)
 			var moved []metav1.ManagedFieldsEntry
 			if test.to == "" {
-				moved, err = cli.Release(given, path, "ci")
+				moved, err = owners.Release(given, path, "ci")
 			} else {
-				moved, err = cli.Give(given, path, test.to)
+				moved, err = owners.Give(given, path, test.to)
 			}
 			got := linesOf(moved)
 			if err != nil {
