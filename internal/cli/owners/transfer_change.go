@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"holdfast.dev/holdfast/internal/managers"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -15,13 +17,13 @@ import (
 // request.
 type transfer struct {
 	owned
-	managers managedFields
+	managers *managers.Fields
 	// applied is the last-applied configuration with the changes, "" if there is none.
 	applied string
 }
 
 func newTransfer(o owned) *transfer {
-	return &transfer{owned: o, managers: managedFields{entries: o.GetManagedFields()}, applied: o.GetAnnotations()[ownership.LastApplied]}
+	return &transfer{owned: o, managers: managers.New(o.GetManagedFields(), time.Now()), applied: o.GetAnnotations()[ownership.LastApplied]}
 }
 
 // toImperative takes a field from client-side and server-side apply. If neither owns it,
@@ -33,7 +35,7 @@ func (t *transfer) toImperative(path ownership.Path) (nothing string, err error)
 			return "", err
 		}
 	}
-	released, err := t.managers.release(path, t.owners(path))
+	released, err := t.release(path)
 	if err != nil {
 		return "", err
 	}
@@ -44,6 +46,19 @@ func (t *transfer) toImperative(path ownership.Path) (nothing string, err error)
 		return "", fmt.Errorf("field %s: kubectl apply sets %s as a whole and clears the rest; transfer that", path, whole)
 	}
 	return "apply does not own it", nil
+}
+
+// release takes a field from the managers of server-side apply that own it. It returns false if there is none.
+func (t *transfer) release(path ownership.Path) (bool, error) {
+	owners := t.owners(path)
+	if len(owners) == 0 {
+		return false, nil
+	}
+	released, err := t.managers.Release(path, transferManager)
+	if err == nil && !released {
+		return false, fmt.Errorf("field %s: it is part of a larger value for server-side apply (%s); transfer that", path, owners[0])
+	}
+	return released, err
 }
 
 // toApply gives a field to client-side apply if the object is applied that way, else to a
@@ -67,7 +82,7 @@ func (t *transfer) toApply(path ownership.Path, manager string) (nothing string,
 }
 
 func (t *transfer) toManager(path ownership.Path, manager string) (nothing string, err error) {
-	known := t.managers.appliers()
+	known := t.managers.Appliers()
 	switch {
 	case len(known) == 0 && manager == "":
 		return "", errors.New("the object is managed neither with kubectl apply nor with server-side apply; " +
@@ -79,13 +94,13 @@ func (t *transfer) toManager(path ownership.Path, manager string) (nothing strin
 	case len(known) > 0 && !slices.Contains(known, manager):
 		return "", fmt.Errorf("manager %q does not apply it: the managers that do are %s", manager, strings.Join(known, ", "))
 	}
-	if owners := t.owners(path); slices.Contains(owners, manager) && !t.managers.sharesWithUpdates(path) {
+	if owners := t.owners(path); slices.Contains(owners, manager) && !t.managers.SharedWithUpdates(path) {
 		return fmt.Sprintf("server-side apply (%s) owns it already", manager), nil
 	}
 	if fields, _ := t.subject().Fields(); !slices.ContainsFunc(fields, func(f ownership.Field) bool { return isWithin(f.Path, path) }) {
 		return "", fmt.Errorf("field %s: the object has no such field", path)
 	}
-	return "", t.managers.give(path, metav1.ManagedFieldsEntry{Manager: manager, APIVersion: t.GetAPIVersion()})
+	return "", t.managers.Give(path, metav1.ManagedFieldsEntry{Manager: manager, APIVersion: t.GetAPIVersion()})
 }
 
 // object returns the object with the changed configuration.
@@ -133,8 +148,8 @@ func (t *transfer) patch() []operation {
 		path := "/metadata/annotations/" + strings.ReplaceAll(ownership.LastApplied, "/", "~1")
 		changes = append(changes, operation{"replace", path, t.applied})
 	}
-	if t.managers.changed {
-		changes = append(changes, operation{"replace", "/metadata/managedFields", t.managers.entries})
+	if t.managers.Changed() {
+		changes = append(changes, operation{"replace", "/metadata/managedFields", t.managers.Entries()})
 	}
 	if len(changes) == 0 {
 		return nil

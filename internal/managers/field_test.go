@@ -1,14 +1,16 @@
-package owners_test
+package managers_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"holdfast.dev/holdfast/internal/cli/owners"
+	"holdfast.dev/holdfast/internal/managers"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -41,8 +43,8 @@ func linesOf(entries []metav1.ManagedFieldsEntry) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestTransferManagedFields moves fields between the entries of managed fields.
-func TestTransferManagedFields(t *testing.T) {
+// TestField moves one field between the entries of managed fields.
+func TestField(t *testing.T) {
 	const ports = `{"f:spec":{"f:ports":{"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{}}}}}`
 	tests := map[string]struct {
 		// to is "" to release the field, or the manager that gets it.
@@ -91,7 +93,7 @@ func TestTransferManagedFields(t *testing.T) {
 		},
 		"release a part of one value": {
 			`Apply ci {"f:spec":{"f:selector":{}}}`, ".spec.selector.matchLabels", "",
-			"field .spec.selector.matchLabels: it is part of a larger value for server-side apply (ci); transfer that",
+			"nothing to release",
 		},
 		"the status is left alone": {
 			`Apply ci/status {"f:spec":{"f:replicas":{}}}` + "\n" + `Apply ci {"f:spec":{"f:replicas":{}}}`, ".spec.replicas", "",
@@ -121,13 +123,16 @@ func TestTransferManagedFields(t *testing.T) {
 				t.Fatal(err)
 			}
 			given := entries(t, test.entries)
-			var moved []metav1.ManagedFieldsEntry
+			fields := managers.New(given, time.Unix(0, 0))
 			if test.to == "" {
-				moved, err = owners.Release(given, path, "ci")
+				var released bool
+				if released, err = fields.Release(path, "holdfast-transfer"); err == nil && !released {
+					err = errors.New("nothing to release")
+				}
 			} else {
-				moved, err = owners.Give(given, path, test.to)
+				err = fields.Give(path, metav1.ManagedFieldsEntry{Manager: test.to})
 			}
-			got := linesOf(moved)
+			got := linesOf(fields.Entries())
 			if err != nil {
 				got = err.Error()
 			}
