@@ -90,16 +90,17 @@ func (f *Fields) Take(
 	return taken, version, nil
 }
 
-// Add adds fields to the entry of a manager and its operation, which it creates if there is none.
+// Add adds fields to the entry of a manager and its operation, which it creates if there is none. If to has a time, the entry keeps
+// its own time or gets that one.
 func (f *Fields) Add(to metav1.ManagedFieldsEntry, fields *fieldpath.Set) (err error) {
 	f.entries = slices.Clone(f.entries)
 	f.changed = true
-	at := slices.IndexFunc(f.entries, func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Manager == to.Manager && entry.Operation == to.Operation && entry.Subresource == to.Subresource &&
-			(entry.APIVersion == to.APIVersion || to.Operation == metav1.ManagedFieldsOperationApply)
-	})
+	at := slices.IndexFunc(f.entries, func(entry metav1.ManagedFieldsEntry) bool { return isSame(entry, to) })
 	if at < 0 {
-		to.FieldsType, to.Time = "FieldsV1", &f.at
+		to.FieldsType = "FieldsV1"
+		if to.Time == nil {
+			to.Time = &f.at
+		}
 		if to.FieldsV1, err = Encode(fields); err != nil {
 			return err
 		}
@@ -111,7 +112,9 @@ func (f *Fields) Add(to metav1.ManagedFieldsEntry, fields *fieldpath.Set) (err e
 	if err != nil {
 		return err
 	}
-	entry.Time = &f.at
+	if to.Time == nil {
+		entry.Time = &f.at
+	}
 	entry.FieldsV1, err = Encode(set.Union(fields))
 	return err
 }
