@@ -96,6 +96,7 @@ var enums = map[string][]string{
 	"lint --fail-on":              {"error", "warning", "note", "never"},
 	"diff --fail-on":              {"error", "warning", "note", "never"},
 	"transfer --to":               {"apply", "imperative"},
+	"transfer --preset":           {"csa-to-ssa", "argocd", "flux", "helm", "kapp"},
 	"transfer --dry-run":          {"none", "client", "server"},
 	"roll --dry-run":              {"none", "client", "server"},
 	"roll --output":               {output.JSON, output.YAML, "name"},

@@ -57,13 +57,7 @@ func (o objects) find(cmd *cobra.Command, args []string) ([]owned, error) {
 	if len(infos) == 0 {
 		return nil, errNoObject
 	}
-	client, err := o.factory.RESTClient()
-	if err != nil {
-		return nil, err
-	}
-	schemas := ownershipcheck.Schemas{Get: func(path string) ([]byte, error) {
-		return client.Get().AbsPath(path).SetHeader("Accept", "application/json").Do(cmd.Context()).Raw()
-	}}
+	schemas := o.schemas(cmd)
 	var found []owned
 	for _, info := range infos {
 		obj, ok := info.Object.(*unstructured.Unstructured)
@@ -73,6 +67,17 @@ func (o objects) find(cmd *cobra.Command, args []string) ([]owned, error) {
 		found = append(found, owned{obj, o.types.Of(obj.GroupVersionKind(), schemas), commandsOf(cmd, info), info})
 	}
 	return found, nil
+}
+
+// schemas returns the schemas that the server publishes.
+func (o objects) schemas(cmd *cobra.Command) ownershipcheck.Schemas {
+	return ownershipcheck.Schemas{Get: func(path string) ([]byte, error) {
+		client, err := o.factory.RESTClient()
+		if err != nil {
+			return nil, err
+		}
+		return client.Get().AbsPath(path).SetHeader("Accept", "application/json").Do(cmd.Context()).Raw()
+	}}
 }
 
 // commandsOf returns the commands that wrote an object, as far as the server has recorded

@@ -32,6 +32,7 @@ type transferOptions struct {
 	to      string
 	manager string
 	dryRun  cmdutil.DryRunStrategy
+	bulk    bulkOptions
 }
 
 // NewTransferCommand returns the command transfer.
@@ -39,27 +40,50 @@ func NewTransferCommand(factory cmdutil.Factory) *cobra.Command {
 	options, o := transferOptions{}, objects{factory: factory, types: ownershipcheck.NewTypes()}
 	dryRun := ""
 	cmd := &cobra.Command{
-		Use:   "transfer (TYPE NAME | TYPE/NAME) --field FIELD --to (apply|imperative)",
-		Short: "Move the ownership of a field between apply and imperative commands",
-		Long: `Move the ownership of a field between apply and imperative commands.
+		Use: "transfer (TYPE NAME | TYPE/NAME) --field FIELD --to (apply|imperative)\n" +
+			"  holdfast transfer [TYPE...] (--from MANAGERS --to MANAGER | --preset NAME) --record FILE\n" +
+			"  holdfast transfer --undo FILE",
+		Short: "Move the ownership of fields, of one object or of many",
+		Long: `Move the ownership of a field between apply and imperative commands, or the fields of
+managers to another manager in many objects. The command never changes the value of a
+field.
 
-The command does not change the value of the field. With --to imperative, kubectl
-apply no longer changes the field, if you also take it out of the file. With --to
-apply, the next apply sets the field to the value in the file, or clears it if the
-file does not have it.
+One object: with --to imperative, kubectl apply no longer changes the field, if you
+also take it out of the file. With --to apply, the next apply sets the field to the
+value in the file, or clears it if the file does not have it. For an object that is
+managed with kubectl apply, the command rewrites the last-applied configuration. For an
+object that is managed with server-side apply, it rewrites the managed fields. If there
+is nothing to do, the command says so and succeeds.
 
-For an object that is managed with kubectl apply, the command rewrites the
-last-applied configuration. For an object that is managed with server-side apply, it
-rewrites the managed fields.
+Many objects: with --from, the fields of these managers move to the manager of --to,
+in all objects of the types, or of all types that the server has. An apply of that
+manager then removes the fields that its file does not have: --dry-run lists them.
+Fields of subresources, such as the status, and of kube-controller-manager move only
+if --fields names them: an apply that owned the replicas of an autoscaler would remove
+them. The last-applied configuration stays, and the next apply of the new manager
+removes it.
 
-If there is nothing to do, the command says so and succeeds.`,
+Each change of an object is recorded in the file of --record before it is sent. If the
+command is stopped or killed, run it again with the same file. --undo moves the fields
+of a record back. The file has names of fields and no values.
+
+The presets:
+` + presetHelp(),
 		Example: `  # Let an autoscaler set the replicas: take them out of the file, then run
   holdfast transfer deployment/web --field .spec.replicas --to imperative
 
   # Let kubectl apply set an image that was set by hand: write it into the file, then run
-  holdfast transfer deployment web --field '.spec.template.spec.containers[name="web"].image' --to apply`,
+  holdfast transfer deployment web --field '.spec.template.spec.containers[name="web"].image' --to apply
+
+  # Let "kubectl apply --server-side" remove fields that kubectl apply set, in all namespaces
+  holdfast transfer --preset csa-to-ssa -A --dry-run
+  holdfast transfer --preset csa-to-ssa -A --record moved.jsonl
+
+  # Move the fields of two managers in the Deployments of a namespace, and back
+  holdfast transfer deployments -n shop --from ci,old-ci --to deployer --record moved.jsonl
+  holdfast transfer --undo moved.jsonl`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 && !options.bulk.isBulk() {
 				return errors.New("name an object: TYPE NAME or TYPE/NAME")
 			}
 			return nil
@@ -67,6 +91,15 @@ If there is nothing to do, the command says so and succeeds.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if options.dryRun, err = parseDryRun(dryRun); err != nil {
 				return err
+			}
+			switch {
+			case options.bulk.undo != "":
+				if err := options.validateUndo(args); err != nil {
+					return err
+				}
+				return options.runUndo(cmd, o)
+			case options.bulk.isBulk():
+				return options.runBulk(cmd, o, args)
 			}
 			if err := options.validate(); err != nil {
 				return err
@@ -82,12 +115,13 @@ If there is nothing to do, the command says so and succeeds.`,
 		},
 	}
 	cmd.Flags().StringArrayVar(&options.fields, "field", nil, "path of the field, as owners prints it (more than once for several)")
-	cmd.Flags().StringVar(&options.to, "to", "", "the new owner of the field: apply or imperative")
+	cmd.Flags().StringVar(&options.to, "to", "", "the new owner of the field: apply or imperative; with --from, the manager that gets the fields")
 	cmd.Flags().StringVar(&options.manager, "manager", "",
 		"with --to apply, the manager of server-side apply that gets the field")
 	cmd.Flags().StringVar(&dryRun, "dry-run", "none",
-		`none, client (only print what would be done) or server (let the server try it); without a value it is client`)
-	cmd.Flags().Lookup("dry-run").NoOptDefVal = "client"
+		`none, client (only print what would be done) or server (let the server try it); without a value it is server`)
+	cmd.Flags().Lookup("dry-run").NoOptDefVal = "server"
+	options.bulk.addFlags(cmd)
 	completeObjects(cmd, o)
 	return cmd
 }
@@ -110,8 +144,22 @@ func (t transferOptions) validate() error {
 		return fmt.Errorf("--to %q: must be %s or %s", t.to, toApply, toImperative)
 	case len(t.fields) == 0:
 		return errors.New("name a field with --field, such as .spec.replicas: \"holdfast owners\" lists the fields of an object")
+	case t.bulk.record != "" || len(t.bulk.fields) > 0 || t.bulk.labels != "" || t.bulk.allNamespaces:
+		return errors.New("--record, --fields, --selector and --all-namespaces: only with --from or --preset")
 	case t.manager != "" && t.to != toApply:
 		return errors.New("--manager: only with --to apply")
+	}
+	return nil
+}
+
+func (t transferOptions) validateUndo(args []string) error {
+	b := t.bulk
+	switch {
+	case len(args) > 0 || t.to != "" || t.manager != "" || len(t.fields) > 0 || len(b.from) > 0 || len(b.fields) > 0 || b.preset != "" ||
+		b.record != "" || b.labels != "" || b.allNamespaces:
+		return errors.New("--undo: the record says what moves back: use it only with --dry-run and --rate")
+	case b.rate <= 0:
+		return fmt.Errorf("--rate %v: must be more than 0", b.rate)
 	}
 	return nil
 }
@@ -136,7 +184,7 @@ func (t transferOptions) run(out io.Writer, o owned) error {
 		case nothing != "":
 			lines = append(lines, fmt.Sprintf("%s field %s: %s, nothing to do", o.info.ObjectName(), field, nothing))
 		default:
-			lines = append(lines, fmt.Sprintf("%s field %s transferred to %s%s", o.info.ObjectName(), field, t.to, t.suffix()))
+			lines = append(lines, fmt.Sprintf("%s field %s transferred to %s%s", o.info.ObjectName(), field, t.to, suffix(t.dryRun)))
 		}
 	}
 	if err := t.send(change); err != nil {
@@ -151,8 +199,8 @@ func (t transferOptions) run(out io.Writer, o owned) error {
 }
 
 // suffix marks the lines of a dry run, as kubectl does.
-func (t transferOptions) suffix() string {
-	switch t.dryRun {
+func suffix(dryRun cmdutil.DryRunStrategy) string {
+	switch dryRun {
 	case cmdutil.DryRunClient:
 		return " (dry run)"
 	case cmdutil.DryRunServer:

@@ -1,0 +1,89 @@
+package owners
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+)
+
+// kind is a kind of the server.
+type kind struct {
+	schema.GroupVersionResource
+	schema.GroupVersionKind
+	namespaced bool
+}
+
+// selection says which objects a command reads.
+type selection struct {
+	// types are the types on the command line. Without any, they are all kinds whose objects can be listed and patched.
+	types         []string
+	namespace     string
+	allNamespaces bool
+	labels        string
+}
+
+// kinds returns the kinds of a selection. If types were not named, kinds without a namespace are among them only with
+// --all-namespaces, and Events never: no tool applies them. A note about APIs that do not answer goes to notes.
+func (s selection) kinds(factory cmdutil.Factory, notes io.Writer) ([]kind, error) {
+	if len(s.types) > 0 {
+		return named(factory, s.types)
+	}
+	client, err := factory.ToDiscoveryClient()
+	if err != nil {
+		return nil, err
+	}
+	lists, err := client.ServerPreferredResources()
+	if err != nil && len(lists) == 0 {
+		return nil, err
+	}
+	if err != nil {
+		fmt.Fprintf(notes, "note: not all APIs answer: %v\n", err)
+	}
+	var kinds []kind
+	for _, list := range lists {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list.APIResources {
+			if r.Name == "events" || !r.Namespaced && !s.allNamespaces ||
+				!slices.Contains(r.Verbs, "list") || !slices.Contains(r.Verbs, "patch") {
+				continue
+			}
+			kinds = append(kinds, kind{version.WithResource(r.Name), version.WithKind(r.Kind), r.Namespaced})
+		}
+	}
+	return kinds, nil
+}
+
+// named returns the kinds that a command line names, such as deployments or ingresses.networking.k8s.io.
+func named(factory cmdutil.Factory, types []string) ([]kind, error) {
+	mapper, err := factory.ToRESTMapper()
+	if err != nil {
+		return nil, err
+	}
+	var kinds []kind
+	for _, name := range types {
+		full, resource := schema.ParseResourceArg(name)
+		if full == nil {
+			full = &schema.GroupVersionResource{Group: resource.Group, Resource: resource.Resource}
+		}
+		gvk, err := mapper.KindFor(*full)
+		if err != nil && full.Version != "" {
+			gvk, err = mapper.KindFor(resource.WithVersion(""))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("type %q: %w", name, err)
+		}
+		mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		if err != nil {
+			return nil, fmt.Errorf("type %q: %w", name, err)
+		}
+		kinds = append(kinds, kind{mapping.Resource, mapping.GroupVersionKind, mapping.Scope.Name() == meta.RESTScopeNameNamespace})
+	}
+	return kinds, nil
+}
