@@ -6,7 +6,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
@@ -39,7 +38,7 @@ func TestServiceAccountNames(t *testing.T) {
 			client := objects.Resource(version.WithResource(test.resource)).Namespace("default")
 			file := func(account string) *unstructured.Unstructured {
 				obj := yamltest.Object(t, strings.Replace(test.object, "ACCOUNT", account, 1))
-				obj.SetGroupVersionKind(schema.GroupVersionKind(version.WithKind(name)))
+				obj.SetGroupVersionKind(version.WithKind(name))
 				obj.SetName("web")
 				return obj
 			}

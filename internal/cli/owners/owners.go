@@ -20,13 +20,15 @@ import (
 type ownersOptions struct {
 	output output.Format
 	drift  bool
+	stuck  stuckOptions
 }
 
 // NewCommand returns the command owners.
 func NewCommand(factory cmdutil.Factory) *cobra.Command {
 	options, o := ownersOptions{}, objects{factory: factory, types: ownershipcheck.NewTypes()}
 	cmd := &cobra.Command{
-		Use:   "owners (TYPE NAME | TYPE/NAME | -f FILE)",
+		Use: "owners (TYPE NAME | TYPE/NAME | -f FILE)\n" +
+			"  holdfast owners --stuck [TYPE...] [-A] [-l SELECTOR]",
 		Short: "Show the owner and the last writer of each field of an object",
 		Long: `Show the fields of an object, with the owner, the last writer and the time of each.
 
@@ -37,13 +39,40 @@ recorded one, and otherwise the manager in the managed fields of the object.
 
 With --drift, the command shows only the fields of kubectl apply whose value is not
 the one that was applied last. The next apply changes these fields back. Fields of
-server-side apply are never shown: a client that changes one becomes its owner.`,
+server-side apply are never shown: a client that changes one becomes its owner.
+
+With --stuck, the command reads many objects, of the given types or of all types, and
+shows the fields that stay if the manager that applies an object leaves them out of its
+file. Such fields come from a change of the way of applying, for example from kubectl
+apply to kubectl apply --server-side. The reasons are:
+
+  co-owned      the manager that applies owns the field, and so does an entry of an
+                earlier way of applying
+  left behind   only an entry of an earlier way of applying owns the field
+  not recorded  the last-applied configuration has the field, and no manager owns it
+  not applied   the entry of kubectl apply has the field, and the last-applied
+                configuration does not
+
+A field that a controller or a command such as kubectl scale owns is not stuck, and
+neither is a field with the default of the server. --gone names managers that no longer
+apply. The command also shows tools that write under several managers, and objects
+with almost as many managers as a server keeps. "holdfast transfer" moves the fields.
+
+Exit status with --stuck: 0 if nothing was found, 1 if something was, 2 if the command
+line is wrong or the objects could not be read.`,
 		Example: `  holdfast owners deployment/web
   holdfast owners deployment web -o yaml
 
   # Show what other clients changed since the file was applied
-  holdfast owners -f web.yaml --drift`,
+  holdfast owners -f web.yaml --drift
+
+  # Show the fields that no apply removes any more, in all namespaces
+  holdfast owners --stuck -A
+  holdfast owners --stuck deployments,configmaps -n shop --gone old-ci`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if options.stuck.isSet(cmd) {
+				return options.runStuck(cmd, o, args)
+			}
 			if err := options.output.Validate(); err != nil {
 				return err
 			}
@@ -61,7 +90,9 @@ server-side apply are never shown: a client that changes one becomes its owner.`
 	options.output.AddFlag(cmd)
 	cmd.Flags().BoolVar(&options.drift, "drift", false, "show only fields whose value is not the one that kubectl apply set last")
 	cmdutil.AddFilenameOptionFlags(cmd, &o.files, "that name the objects")
+	options.stuck.addFlags(cmd)
 	completeObjects(cmd, o)
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unable(err) })
 	return cmd
 }
 

@@ -169,6 +169,8 @@ func commandOf(folder string) string {
 		return "diff --plan"
 	case "internal/cli/guard":
 		return "guard audit"
+	case "internal/cli/owners":
+		return "owners --stuck"
 	}
 	return strings.TrimPrefix(folder, "internal/cli/")
 }

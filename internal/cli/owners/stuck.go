@@ -1,0 +1,201 @@
+package owners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/dynamic"
+
+	"holdfast.dev/holdfast/internal/managers"
+	"holdfast.dev/holdfast/ownership"
+)
+
+// The exit codes of owners --stuck, besides 0.
+const (
+	// exitFound is the code if the command found stuck fields, tools with several managers, or objects near the limit of managers.
+	exitFound = 1
+	// exitUnable is the code if the command line is wrong, or the objects could not be read.
+	exitUnable = 2
+)
+
+// exitError is an error with an exit code. Without an error inside, it has no message.
+type exitError struct {
+	error
+	code int
+}
+
+// Error returns the message, which may be empty.
+func (e exitError) Error() string {
+	if e.error == nil {
+		return ""
+	}
+	return e.error.Error()
+}
+
+// Unwrap returns the error without the code.
+func (e exitError) Unwrap() error { return e.error }
+
+// ExitCode returns the exit code of the process.
+func (e exitError) ExitCode() int { return e.code }
+
+// unable returns the error of a command that could not look.
+func unable(err error) error { return exitError{err, exitUnable} }
+
+// pageSize is how many objects the command reads with one request, and holds at a time.
+const pageSize = 250
+
+// stuckOptions are the flags of owners --stuck.
+type stuckOptions struct {
+	on, allNamespaces, allObjects bool
+	labels                        string
+	gone                          []string
+}
+
+func (o *stuckOptions) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&o.on, "stuck", false, "show the fields of many objects that no apply removes, and why")
+	flags.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "with --stuck: in all namespaces, and objects without a namespace")
+	flags.StringVarP(&o.labels, "selector", "l", "", "with --stuck: only objects with these labels, as in -l app=web")
+	flags.StringSliceVar(&o.gone, "gone", nil, "with --stuck: managers that no longer apply, such as old-ci")
+	flags.BoolVar(&o.allObjects, "all-objects", false, "with --stuck: name all objects of each field, and not only some")
+}
+
+// isSet reports whether a flag of --stuck is set.
+func (o *stuckOptions) isSet(cmd *cobra.Command) bool {
+	return slices.ContainsFunc([]string{"stuck", "all-namespaces", "selector", "gone", "all-objects"}, cmd.Flags().Changed)
+}
+
+// selection returns the objects that the flags and arguments name.
+func (o ownersOptions) selection(of objects, args []string) (selection, error) {
+	s := selection{allNamespaces: o.stuck.allNamespaces, labels: o.stuck.labels}
+	switch {
+	case !o.stuck.on:
+		return s, errors.New("-A, -l, --gone and --all-objects are for --stuck")
+	case o.drift:
+		return s, errors.New("--drift and --stuck show different things: use one of them")
+	case of.files.RequireFilenameOrKustomize() == nil:
+		return s, errors.New("--stuck reads the objects of the server, not those of files")
+	}
+	if _, err := labels.Parse(s.labels); err != nil {
+		return s, fmt.Errorf("selector %q: %w", s.labels, err)
+	}
+	for _, arg := range args {
+		if strings.Contains(arg, "/") {
+			return s, fmt.Errorf("%q: --stuck takes types, such as deployments, and not single objects", arg)
+		}
+		s.types = append(s.types, strings.Split(arg, ",")...)
+	}
+	var err error
+	s.namespace, _, err = of.factory.ToRawKubeConfigLoader().Namespace()
+	return s, errors.Join(err, o.output.Validate())
+}
+
+// runStuck runs owners --stuck.
+func (o ownersOptions) runStuck(cmd *cobra.Command, of objects, args []string) error {
+	selected, err := o.selection(of, args)
+	if err != nil {
+		return unable(err)
+	}
+	kinds, err := selected.kinds(of.factory, cmd.ErrOrStderr())
+	if err != nil {
+		return unable(err)
+	}
+	client, err := of.factory.DynamicClient()
+	if err != nil {
+		return unable(err)
+	}
+	report := newStuckReport(o.stuck.allObjects || o.output != "")
+	var failed []error
+	for _, one := range kinds {
+		err := o.examine(cmd, of, one, selected.client(client, one), report)
+		switch {
+		case err == nil:
+			report.Examined.Kinds++
+		case len(selected.types) == 0 && isNoList(err):
+			fmt.Fprintf(cmd.ErrOrStderr(), "note: skipped %s: %v\n", one.GroupResource(), err)
+			report.Skipped = append(report.Skipped, skipped{one.GroupResource().String(), err.Error()})
+		default:
+			failed = append(failed, fmt.Errorf("list %s: %w", one.GroupResource(), err))
+		}
+		if cmd.Context().Err() != nil {
+			return unable(cmd.Context().Err())
+		}
+	}
+	if report.Examined.Kinds == 0 && len(failed) == 0 && len(kinds) > 0 {
+		failed = append(failed, errors.New("no kind could be listed"))
+	}
+	if err := report.print(cmd.OutOrStdout(), o.output); err != nil {
+		return err
+	}
+	switch {
+	case len(failed) > 0:
+		return unable(errors.Join(failed...))
+	case report.isEmpty():
+		return nil
+	}
+	return exitError{code: exitFound}
+}
+
+// isNoList reports whether the server does not let the user list a kind.
+func isNoList(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsNotFound(err)
+}
+
+// client returns the client of the selected objects of a kind.
+func (s selection) client(client dynamic.Interface, of kind) dynamic.ResourceInterface {
+	if !of.namespaced || s.allNamespaces {
+		return client.Resource(of.GroupVersionResource)
+	}
+	return client.Resource(of.GroupVersionResource).Namespace(s.namespace)
+}
+
+// examine examines the objects of a kind. It holds one page of them at a time.
+func (o ownersOptions) examine(cmd *cobra.Command, of objects, one kind, client dynamic.ResourceInterface, report *stuckReport) error {
+	var fieldsOf *ownership.Type
+	return eachObject(cmd.Context(), client, o.stuck.labels, func(obj *unstructured.Unstructured) {
+		if fieldsOf == nil {
+			fieldsOf = of.types.Of(one.GroupVersionKind, of.schemas(cmd))
+		}
+		subject := ownership.Subject{Type: fieldsOf, Object: obj.Object, Managers: obj.GetManagedFields()}
+		found, err := managers.Examine(subject, o.stuck.gone)
+		object := place{one.GroupKind().String(), obj.GetNamespace(), obj.GetName()}
+		if err != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "note: skipped %s: %v\n", object, err)
+			return
+		}
+		report.add(object, found)
+	})
+}
+
+// eachObject calls do for each object of a list, which it reads in pages. If a page is asked for too late, the list goes on with the
+// state of a later time, as the server proposes.
+func eachObject(
+	ctx context.Context, client dynamic.ResourceInterface, selector string, do func(*unstructured.Unstructured),
+) error {
+	options := metav1.ListOptions{LabelSelector: selector, Limit: pageSize}
+	for {
+		page, err := client.List(ctx, options)
+		var status apierrors.APIStatus
+		if apierrors.IsResourceExpired(err) && errors.As(err, &status) && options.Continue != "" && status.Status().Continue != "" {
+			options.Continue = status.Status().Continue
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for i := range page.Items {
+			do(&page.Items[i])
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return nil
+		}
+	}
+}
