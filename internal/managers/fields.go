@@ -1,10 +1,14 @@
-// Package managers changes the managed fields of one object: the record of the API server which manager owns which field. A
+// Package managers examines and changes the managed fields of one object: the record of the API server which manager owns which field. A
 // manager is the name that a client gives with its writes. An entry has the fields of one manager and one operation: Apply for
 // server-side apply, Update for all other writes.
 //
 //	fields := managers.New(obj.GetManagedFields(), time.Now())
 //	released, err := fields.Release(path, "holdfast-transfer")
 //	obj.SetManagedFields(fields.Entries())
+//
+// Examine finds the fields of an object that no apply removes any more, and why:
+//
+//	found, err := managers.Examine(ownership.Subject{Type: t, Object: obj.Object, Managers: obj.GetManagedFields()}, nil)
 //
 // The functions use no client. They never change the entries that they get: a change copies them.
 package managers
