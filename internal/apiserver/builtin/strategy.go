@@ -15,6 +15,7 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
+	"k8s.io/apiserver/pkg/warning"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
@@ -64,12 +65,17 @@ func (s strategy) Canonicalize(obj runtime.Object) {
 
 // PrepareForCreate implements rest.RESTCreateStrategy: clients do not set the status
 // of a new object, and generations start at one.
-func (s strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
+func (s strategy) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	// A node agent registers its Node together with the status.
 	if s.kind.Status && s.kind.Resource != "nodes" {
 		statusOf(obj).SetZero()
 	}
 	native.DropDisabled(obj, nil)
+	if pod, ok := obj.(*corev1.Pod); ok {
+		for _, text := range native.ConvertAppArmor(pod) {
+			warning.AddWarning(ctx, "", text)
+		}
+	}
 	if s.kind.PrepareCreate != nil {
 		s.kind.PrepareCreate(obj)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -80,5 +81,23 @@ func TestServiceAccountNames(t *testing.T) {
 			obj, err = client.Apply(t.Context(), "web", file("serviceAccount: h"), metav1.ApplyOptions{FieldManager: "other", Force: true})
 			check("server-side apply of the old name", obj, err, "g")
 		})
+	}
+}
+
+// TestAppArmorAnnotation creates a pod with the deprecated annotation for its AppArmor profile, which the server copies to the field.
+func TestAppArmorAnnotation(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()})
+	client := server.Client(t)
+	servertest.AwaitAccount(t, client, "default")
+	pod := yamltest.Decode[corev1.Pod](t, `{metadata: {name: web, annotations: {container.apparmor.security.beta.kubernetes.io/web: unconfined}}, `+
+		`spec: {containers: [{name: web, image: web}]}}`)
+	created, err := client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	context := created.Spec.Containers[0].SecurityContext
+	if context == nil || context.AppArmorProfile == nil || context.AppArmorProfile.Type != corev1.AppArmorProfileTypeUnconfined {
+		t.Errorf("security context %v", context)
 	}
 }

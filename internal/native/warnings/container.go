@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"holdfast.dev/holdfast/internal/native"
 )
 
 // eachContainer calls visit for all containers of a pod, with their paths.
@@ -48,19 +50,8 @@ func isPodProfile(context *corev1.PodSecurityContext, profile string) bool {
 	if context == nil || context.AppArmorProfile == nil {
 		return false
 	}
-	var wanted corev1.AppArmorProfile
-	name, isLocal := strings.CutPrefix(profile, corev1.DeprecatedAppArmorBetaProfileNamePrefix)
-	switch {
-	case profile == corev1.DeprecatedAppArmorBetaProfileNameUnconfined:
-		wanted.Type = corev1.AppArmorProfileTypeUnconfined
-	case profile == corev1.DeprecatedAppArmorBetaProfileRuntimeDefault:
-		wanted.Type = corev1.AppArmorProfileTypeRuntimeDefault
-	case isLocal && name != "":
-		wanted.Type, wanted.LocalhostProfile = corev1.AppArmorProfileTypeLocalhost, &name
-	default:
-		return false
-	}
-	return apiequality.Semantic.DeepEqual(*context.AppArmorProfile, wanted)
+	wanted := native.AppArmorProfile(profile)
+	return wanted != nil && apiequality.Semantic.DeepEqual(context.AppArmorProfile, wanted)
 }
 
 // env warns about variables that replace an earlier one. A value that refers to the earlier one
