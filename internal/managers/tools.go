@@ -88,8 +88,7 @@ func Tools() []Tool {
 		{
 			// kapp updates objects. Which fields it removes follows from its annotation kapp.k14s.io/original.
 			Name: "kapp", Writer: Writer{"kapp", update},
-			Marks:   []string{"kapp.k14s.io/app"},
-			Earlier: []Writer{{"kapp-server-side-apply", apply}},
+			Marks: []string{"kapp.k14s.io/app"},
 		},
 	}
 }
