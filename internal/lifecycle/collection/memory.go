@@ -21,7 +21,7 @@ const (
 	maxRecords = 4096
 	// maxOpen is how many objects are about to be deleted at the same time, and maxOpenOfNamespace how many of one namespace. Their records must stay until
 	// they are deleted: with more objects than records, each would displace the record of another one, and none would ever be deleted.
-	maxOpen, maxOpenOfNamespace = maxRecords / 2, 64
+	maxOpen, maxOpenOfNamespace = maxRecords / 2, 256
 	// openFor is after which time an object does not count as one that is about to be deleted, because something else has happened to it.
 	openFor = time.Minute
 	// sumSize is how many bytes of a hash the memory has.

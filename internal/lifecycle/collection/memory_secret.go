@@ -101,7 +101,7 @@ func (c contents) encode() map[string][]byte {
 	for namespace, records := range c.records {
 		text := make([]byte, 0, len(records)*recordSize)
 		for _, r := range records {
-			text = slices.Concat(text, r.name[:], r.content[:], r.uid[:])
+			text = append(append(append(text, r.name[:]...), r.content[:]...), r.uid[:]...)
 		}
 		data[namespace] = text
 	}
