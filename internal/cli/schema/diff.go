@@ -153,12 +153,20 @@ func (d *diffing) count(cmd *cobra.Command, changes []change.Change, old, update
 	if err != nil {
 		return nil, unable(err)
 	}
+	if !d.ofCluster() {
+		for i := range objects {
+			objects[i] = kind.Stored(objects[i])
+		}
+	}
 	return &counts{kind.Hits(cmd.Context(), changes, objects), len(objects)}, nil
 }
 
+// ofCluster says whether the objects are those of the cluster, and not manifests.
+func (d *diffing) ofCluster() bool { return len(d.objects) == 1 && d.objects[0] == ofCluster }
+
 // readObjects returns the objects of a kind.
 func (d *diffing) readObjects(cmd *cobra.Command, def *source.Definition) ([]map[string]any, error) {
-	if len(d.objects) == 1 && d.objects[0] == ofCluster {
+	if d.ofCluster() {
 		return d.readCluster(cmd.Context(), def.CustomResourceDefinition)
 	}
 	all, err := readDecoded(cmd, d.objects)

@@ -32,6 +32,16 @@ func Compile(oldCRD, newCRD *definition.CustomResourceDefinition) (Kind, error) 
 	return k, err
 }
 
+// Stored returns the object that the server stored if a client created this one under the old definition: with its defaults, and without
+// the fields that it drops.
+func (k Kind) Stored(object map[string]any) map[string]any {
+	old := k.old[verdict.VersionOf(object)]
+	if old == nil {
+		return object
+	}
+	return verdict.Complete(old, object)
+}
+
 // Hits returns, for each change, the number of objects that it affects. An object counts
 // for the changes of its own version.
 func (k Kind) Hits(ctx context.Context, changes []Change, objects []map[string]any) []int {
