@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"holdfast.dev/holdfast/internal/managers"
+	"holdfast.dev/holdfast/ownership"
 )
 
 // runBulk moves fields in many objects.
@@ -143,7 +144,7 @@ func (c *change) print(cmd *cobra.Command, m *mover, p *bulk) error {
 	if m.dryRun == cmdutil.DryRunNone {
 		return nil
 	}
-	leaves.Iterate(func(path fieldpath.Path) { fmt.Fprintf(m.out, "  %s\n", path) })
+	leaves.Iterate(func(path fieldpath.Path) { fmt.Fprintf(m.out, "  %s\n", shown(path)) })
 	removed, known, err := c.removed(cmd, m)
 	if err != nil {
 		return err
@@ -156,4 +157,12 @@ func (c *change) print(cmd *cobra.Command, m *mover, p *bulk) error {
 		fmt.Fprintf(m.out, "  the next apply of %s removes %s, unless its file has it\n", p.To.Manager, path)
 	}
 	return nil
+}
+
+// shown returns a field as --fields takes it.
+func shown(path fieldpath.Path) string {
+	if known, ok := ownership.PathOf(path); ok {
+		return known.String()
+	}
+	return path.String()
 }

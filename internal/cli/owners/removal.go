@@ -45,7 +45,7 @@ func (c *change) removed(cmd *cobra.Command, m *mover) (paths []string, known bo
 		if again, found := managers.Get(complete, path); found && value.Applied.Equal(live, again) {
 			continue
 		}
-		paths = append(paths, path.String())
+		paths = append(paths, shown(path))
 	}
 	return paths, true, nil
 }

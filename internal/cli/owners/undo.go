@@ -98,7 +98,7 @@ func (m *mover) sayUndone(move recordedMove, back int, lost *fieldpath.Set) erro
 		return nil
 	}
 	var paths []string
-	lost.Leaves().Iterate(func(path fieldpath.Path) { paths = append(paths, path.String()) })
+	lost.Leaves().Iterate(func(path fieldpath.Path) { paths = append(paths, shown(path)) })
 	fmt.Fprintf(m.notes, "note: %s: not moved back, because %s does not own it any more: %s\n", move, move.Gave.Manager, strings.Join(paths, ", "))
 	return nil
 }
