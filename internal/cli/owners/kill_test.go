@@ -22,6 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -48,6 +49,8 @@ type killer struct {
 	writes int
 	step   int
 	client *os.Process
+	// before is called before the first write, unless it is nil.
+	before func()
 }
 
 func (k *killer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -57,6 +60,10 @@ func (k *killer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.before != nil {
+		k.before()
+		k.before = nil
+	}
 	before := k.step == 2*k.writes
 	after := k.step == 2*k.writes+1
 	k.writes++
@@ -262,5 +269,50 @@ func checkMoved(t *testing.T, states []string) {
 		if strings.Contains(state, `"old"`) || !strings.Contains(state, `"manager":"new"`) {
 			t.Fatalf("not moved: %s", state)
 		}
+	}
+}
+
+// TestTransferOfChangedObject changes an object, or creates it again, between the list and the write of a transfer. The command reads it
+// again, moves its fields as they are then, and records both attempts.
+func TestTransferOfChangedObject(t *testing.T) {
+	k := newKilled(t, 1)
+	maps := k.CoreV1().ConfigMaps(namespace)
+	for name, change := range map[string]func(){
+		"changed": func() {
+			patch := []byte(`{"data":{"b":"two"}}`)
+			if _, err := maps.Patch(t.Context(), "settings-0", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "old"}); err != nil {
+				t.Error(err)
+			}
+		},
+		"created again": func() {
+			obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings-0"}, Data: map[string]string{"a": "one", "b": "two"}}
+			if err := maps.Delete(t.Context(), obj.Name, metav1.DeleteOptions{}); err != nil {
+				t.Error(err)
+			}
+			if _, err := maps.Create(t.Context(), obj, metav1.CreateOptions{FieldManager: "old"}); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			record := filepath.Join(t.TempDir(), "moved.jsonl")
+			k.before = change
+			if !k.run(t, -1, 0, "configmaps", "--from", "old", "--to", "new", "--record", record) {
+				t.Fatal("the command was killed")
+			}
+			state := k.state(t)
+			checkMoved(t, state)
+			if !strings.Contains(state[0], `"f:b"`) {
+				t.Errorf("the new manager does not own the new field: %s", state[0])
+			}
+			lines, err := os.ReadFile(record)
+			if err != nil || bytes.Count(lines, []byte("\n")) != 3 {
+				t.Errorf("the record is %s: %v", lines, err)
+			}
+			k.run(t, -1, 0, "--undo", record)
+			if state := k.state(t); strings.Contains(state[0], `"new"`) || !strings.Contains(state[0], `"f:b"`) {
+				t.Errorf("not moved back: %s", state[0])
+			}
+		})
 	}
 }
