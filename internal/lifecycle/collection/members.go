@@ -2,6 +2,7 @@ package collection
 
 import (
 	"maps"
+	"slices"
 	"sync"
 
 	"holdfast.dev/holdfast/internal/series"
@@ -101,25 +102,29 @@ func (m *members) release(in, k key) {
 // sake of an object.
 func (m *members) takeOlder(in key, keepLast func(key) int) []key {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.kept[in]) == 0 {
-		return nil
+	kept := slices.Collect(maps.Keys(m.kept[in]))
+	var sorted []series.Member
+	if len(kept) > 0 {
+		sorted = slices.Collect(maps.Values(m.series[in]))
 	}
-	sorted := make([]series.Member, 0, len(m.series[in]))
-	for member := range maps.Values(m.series[in]) {
-		sorted = append(sorted, member)
-	}
+	m.mu.Unlock()
+	// A series may have thousands of members, and other namespaces do not wait for it: it is sorted without the lock. A member that comes or goes
+	// meanwhile makes the controller look at the series again.
 	series.Sort(in.series, sorted)
 	rank := make(map[string]int, len(sorted))
 	for i, member := range sorted {
 		rank[member.Name] = i
 	}
 	var older []key
-	for k := range m.kept[in] {
+	for _, k := range kept {
 		if at, ok := rank[k.name]; !ok || at >= keepLast(k) {
 			older = append(older, k)
-			m.release(in, k)
 		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, k := range older {
+		m.release(in, k)
 	}
 	return older
 }
