@@ -25,9 +25,9 @@ func (w Write) loosened(crd *CustomResourceDefinition, versions []readVersion) (
 	}
 	after := rulesInUse{crd: crd, versions: versions}
 	after.marks, _ = crd.Marks()
-	for i := range w.Old.Spec.Versions {
-		if name := w.Old.Spec.Versions[i].Name; inUse(w.Old, name) && !inUse(crd, name) {
-			warnings = append(warnings, after.retired(name, old[name])...)
+	for _, version := range retiredVersions(w.Old, crd) {
+		for _, m := range after.retired(version, old[version]) {
+			warnings = append(warnings, RetiredRule{Mark: m, Version: version}.String())
 		}
 	}
 	before, _ := w.Old.Marks()
@@ -44,6 +44,59 @@ func (w Write) loosened(crd *CustomResourceDefinition, versions []readVersion) (
 		}
 	}
 	return warnings, outdated
+}
+
+// RetiredRule is a rule of a version that a definition neither serves nor stores any more, so that the rule forbids nothing.
+type RetiredRule struct {
+	immutability.Mark
+	Version string
+	// Annotated says that a line of the annotation states the rule, and not a marker of the schema.
+	Annotated bool
+}
+
+// String returns the rule for a message.
+func (r RetiredRule) String() string {
+	const reason = "forbids nothing from now on, because the definition neither serves nor stores"
+	if r.Annotated {
+		return fmt.Sprintf("the rule %q %s %s any more", r.Mark, reason, r.Version)
+	}
+	return fmt.Sprintf("%s: %s of version %s %s the version any more", r.Path, r.Marker.Keyword(), r.Version, reason)
+}
+
+// RetiredRules returns the rules that go with versions which a change of a definition removes or no longer serves. It leaves out rules that
+// another version still has.
+func RetiredRules(old, crd *CustomResourceDefinition) []RetiredRule {
+	versions := retiredVersions(old, crd)
+	if len(versions) == 0 {
+		return nil
+	}
+	var rules []RetiredRule
+	schemas := ownSchemas(old)
+	before, _ := old.Marks()
+	after := rulesInUse{crd: crd, versions: decodeVersions(crd)}
+	after.marks, _ = crd.Marks()
+	for _, version := range versions {
+		for _, m := range after.retired(version, schemas[version]) {
+			rules = append(rules, RetiredRule{Mark: m, Version: version})
+		}
+		for _, m := range before {
+			if m.In(version) && hasTarget(schemas[version], m) && !after.keep(m, version) {
+				rules = append(rules, RetiredRule{Mark: m, Version: version, Annotated: true})
+			}
+		}
+	}
+	return rules
+}
+
+// retiredVersions returns the versions that a definition served or stored, and no longer does.
+func retiredVersions(old, crd *CustomResourceDefinition) []string {
+	var versions []string
+	for i := range old.Spec.Versions {
+		if name := old.Spec.Versions[i].Name; inUse(old, name) && !inUse(crd, name) {
+			versions = append(versions, name)
+		}
+	}
+	return versions
 }
 
 // ownSchemas returns the schemas of a definition without the marks of the annotation, by version.
@@ -93,19 +146,13 @@ type rulesInUse struct {
 	marks    []immutability.Mark
 }
 
-// retired returns a warning for each marker of a version that is no longer in use, if its field is still there and may change.
-func (r rulesInUse) retired(version string, own *schema.Schema) []string {
-	var warnings []string
+// retired returns the markers of a version that is no longer in use, if their field is still there and may change.
+func (r rulesInUse) retired(version string, own *schema.Schema) []immutability.Mark {
 	marks, _ := immutability.Marks([]immutability.Version{{Name: version, Schema: own}})
-	for _, m := range marks {
+	return slices.DeleteFunc(marks, func(m immutability.Mark) bool {
 		isThere := slices.ContainsFunc(r.versions, func(v readVersion) bool { return inUse(r.crd, v.name) && hasTarget(v.schema, m) })
-		if isThere && !r.forbid(m, "") {
-			warnings = append(warnings, fmt.Sprintf(
-				"%s: %s of version %s forbids nothing from now on, because the definition neither serves nor stores the version any more",
-				m.Path, m.Marker.Keyword(), version))
-		}
-	}
-	return warnings
+		return !isThere || r.forbid(m, "")
+	})
 }
 
 // keep reports whether the rules forbid all that a rule forbade in a version. A field that the version no longer has needs no rule.

@@ -247,10 +247,22 @@ func TestInvalidObjects(t *testing.T) {
 		t.Errorf("the answer to the change back has %q", got)
 	}
 	f.await("boats", valid)
-	stays := condition(f.redefine("boats", wide[:len(wide)-1]+", c: {type: string, maxLength: 1}}"))
-	if stays != valid {
-		t.Errorf("a new optional field changes the condition to %q", stays)
+	if stays := condition(f.redefine("boats", strings.Replace(wide, "a: {type: string}", "a: {type: string, maxLength: 100, description: x}", 1))); !strings.HasPrefix(stays, computing) {
+		t.Errorf("the answer to a new limit has %q", stays)
 	}
+	f.await("boats", valid)
+	if stays := condition(f.redefine("boats", wide)); stays != valid {
+		t.Errorf("a limit that is gone changes the condition to %q", stays)
+	}
+
+	// A stored object still has a value of a field that was removed.
+	f.redefine("boats", wide[:len(wide)-1]+", c: {type: string}}")
+	f.await("boats", valid)
+	patch("good", "{c: text}")
+	f.redefine("boats", wide)
+	f.await("boats", valid)
+	f.redefine("boats", wide[:len(wide)-1]+", c: {type: integer}}")
+	f.await("boats", "False Invalid: 1 of 3 stored objects would be refused if written again: spec.c: must be of type integer, not string (1)")
 }
 
 // When no object is left, the condition and the metric go. They also go with the definition.

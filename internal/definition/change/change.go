@@ -70,6 +70,7 @@ func Accepted(oldCRD, newCRD *definition.CustomResourceDefinition) []Change {
 func (c *comparison) all() []Change {
 	c.names()
 	c.versions()
+	c.retired()
 	c.conversion()
 	c.storage()
 	for i := range c.newCRD.Spec.Versions {

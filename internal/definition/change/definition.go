@@ -168,6 +168,26 @@ func (c *comparison) versions() {
 	}
 }
 
+// retired reports rules of versions that are gone or no longer served, if no other version has them. The rules of versions that both
+// definitions have are compared with the schemas.
+func (c *comparison) retired() {
+	for _, rule := range definition.RetiredRules(c.oldCRD, c.newCRD) {
+		change := Change{
+			Rule: loosenedRule, Severity: finding.Warning, Path: "spec.versions", Message: rule.String(), Reason: loosenedReason, hit: withField,
+		}
+		if rule.Annotated {
+			change.Path = annotationPath
+		}
+		if rule.IsNoDelete() {
+			change.Reason, change.hit = deletableReason, everyObject
+		} else {
+			// The rule held for objects of all versions.
+			change.Field = rule.Path.String()
+		}
+		c.add(change)
+	}
+}
+
 // isStored reports whether stored objects may have a version.
 func (c *comparison) isStored(version string) bool {
 	return version == c.oldCRD.Spec.StorageVersion() || slices.Contains(c.oldCRD.Status.StoredVersions, version)
@@ -201,44 +221,4 @@ func strategy(crd *definition.CustomResourceDefinition) apiextensionsv1.Conversi
 		return apiextensionsv1.NoneConverter
 	}
 	return crd.Spec.Conversion.Strategy
-}
-
-// subresources reports changed subresources and selectable fields of a version.
-func (c *comparison) subresources(index int, old, updated *definition.CustomResourceDefinitionVersion) {
-	path := fmt.Sprintf("spec.versions[%d]", index)
-	var before, after apiextensionsv1.CustomResourceSubresources
-	if old.Subresources != nil {
-		before = *old.Subresources
-	}
-	if updated.Subresources != nil {
-		after = *updated.Subresources
-	}
-	add := func(name, message, reason string, severity finding.Severity) {
-		c.add(Change{
-			Rule: subresourceRule, Severity: severity, Path: path + ".subresources." + name,
-			Version: updated.Name, Message: message, Reason: reason,
-		})
-	}
-	switch {
-	case before.Status == nil && after.Status != nil:
-		add("status", "the status subresource is new", "writes of the object itself no longer change the status", finding.Error)
-	case before.Status != nil && after.Status == nil:
-		add("status", "the status subresource is gone", "controllers that write the status get 404", finding.Error)
-	}
-	switch {
-	case before.Scale != nil && after.Scale == nil:
-		add("scale", "the scale subresource is gone", "kubectl scale and autoscalers get 404", finding.Error)
-	case before.Scale == nil && after.Scale != nil:
-		add("scale", "the scale subresource is new", "", finding.Note)
-	case !reflect.DeepEqual(before.Scale, after.Scale):
-		add("scale", "the paths of the scale subresource changed", "kubectl scale and autoscalers change other fields", finding.Warning)
-	}
-	for _, field := range old.SelectableFields {
-		if !slices.Contains(updated.SelectableFields, field) {
-			c.add(Change{
-				Rule: selectableRule, Severity: finding.Error, Path: path + ".selectableFields", Version: updated.Name,
-				Message: field.JSONPath + " is no longer selectable", Reason: "requests with this field selector get 400",
-			})
-		}
-	}
 }

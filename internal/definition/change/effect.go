@@ -42,13 +42,14 @@ func (c Change) Effect(hits int) Effect {
 			return Loss
 		}
 	case fieldRemovedRule, pruningRule:
+		// A field that goes from a version in which objects are stored, and that no object has, is deliberately neutral: nothing is lost.
 		switch {
 		case c.hit == withLoss && hits > 0:
 			return Loss
 		case c.hit == withLoss && c.Rule == fieldRemovedRule && !c.isStored:
 			return Break
 		}
-		// Clients may still send the field: it is dropped, with a warning.
+		// Clients may still send the field, which the server then drops with a warning.
 		return Neutral
 	}
 	if c.Rule != storageRule && (c.Severity == finding.Error || c.hit == withError && hits > 0) {
@@ -80,5 +81,8 @@ func MayRefuse(oldCRD, newCRD *definition.CustomResourceDefinition) bool {
 			return true // objects that are stored in it cannot be read
 		}
 	}
-	return slices.ContainsFunc(Accepted(oldCRD, newCRD), Change.NeedsObjects)
+	return slices.ContainsFunc(Accepted(oldCRD, newCRD), func(c Change) bool {
+		// An object may still have a value of an earlier definition in a field that is new.
+		return c.NeedsObjects() || c.Rule == fieldAddedRule
+	})
 }

@@ -1,6 +1,7 @@
 package change_test
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +35,21 @@ func versions(named ...string) string {
 	return text.String()
 }
 
+// annotated returns a definition with a line of the annotation with rules.
+func annotated(line, crd string) string {
+	return strings.Replace(crd, "{name: widgets.example.com}", fmt.Sprintf("{name: widgets.example.com, annotations: {holdfast.dev/immutability: %q}}", line), 1)
+}
+
+// webhook returns a definition whose objects a webhook converts.
+func webhook(crd string) string {
+	return crd + "  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: https://example.com}}}\n"
+}
+
+// scaled returns a definition with the scale subresource for a field of spec.
+func scaled(field, crd string) string {
+	return strings.Replace(crd, ", schema:", ", subresources: {scale: {specReplicasPath: .spec."+field+", statusReplicasPath: .status.replicas}}, schema:", 1)
+}
+
 var words = map[change.Effect]string{change.Break: "break", change.Loss: "loss"}
 
 // withRule is the schema of an object with a CEL rule.
@@ -50,6 +66,10 @@ func TestEffects(t *testing.T) {
 			"items: {type: object, required: [x, z], properties: {x: {type: string}, z: {type: string}}}}}}"
 		frozen = "{type: object, properties: {a: {type: string, x-kubernetes-immutable: true}}}"
 		open   = "{type: object, x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: string}}}"
+		// template is a field that can be an embedded resource.
+		template = "{type: object, properties: {t: {type: object, EMBEDDED properties: {x: {type: string}}}}}"
+		embedded = "x-kubernetes-embedded-resource: true,"
+		counted  = "{type: object, properties: {number: {type: integer}, other: {type: integer}}}"
 	)
 	byX, byXY := strings.Replace(list, "KEYS", "x", 1), strings.Replace(list, "KEYS", "x, z", 1)
 	for name, test := range map[string]struct {
@@ -110,6 +130,59 @@ func TestEffects(t *testing.T) {
 		"a narrower value": {versions("v1 " + a), versions("v1 " + strings.Replace(a, "type: string", "type: string, maxLength: 3", 1)), nil, []string{"validation break"}, []string{"validation break"}},
 		"a wider value":    {old: versions("v1 " + strings.Replace(a, "type: string", "type: string, maxLength: 3", 1)), updated: versions("v1 " + a)},
 		"another type":     {versions("v1 " + a), versions("v1 " + strings.Replace(a, "type: string", "type: integer", 1)), nil, []string{"type break"}, []string{"type break"}},
+		"a version with a rule is removed": {
+			versions("v1 "+a, "v2 "+frozen), versions("v1 " + a), []string{"v1 {a: x}"},
+			[]string{"version break", "marker-loosened loss"}, []string{"version break", "marker-loosened loss"},
+		},
+		"a version with a rule is no longer served": {
+			versions("v1 "+a, "v2 "+frozen), versions("v1 "+a, "v2! "+frozen), nil,
+			[]string{"version break", "marker-loosened loss"}, []string{"version break", "marker-loosened loss"},
+		},
+		"a version with a rule is removed, and another one has the rule": {
+			versions("v1 "+frozen, "v2 "+frozen), versions("v1 " + frozen), nil, []string{"version break"}, []string{"version break"},
+		},
+		"a version with a rule is removed that was not served": {old: versions("v1 "+a, "v2! "+frozen), updated: versions("v1 " + a)},
+		"a version is removed that a line of the annotation names": {
+			annotated("v2: immutable spec.a", versions("v1 "+a, "v2 "+a)), annotated("v2: immutable spec.a", versions("v1 "+a)), nil,
+			[]string{"version break", "marker-loosened loss"}, []string{"version break", "marker-loosened loss"},
+		},
+		"a version is removed together with the line of the annotation about deletions": {
+			annotated("v2: no-delete", versions("v1 "+a, "v2 "+a)), versions("v1 " + a), []string{"v1 {}"},
+			[]string{"version break", "marker-loosened loss"}, []string{"version break", "marker-loosened loss"},
+		},
+		"a version is removed, and the line of the annotation is about both": {
+			annotated("immutable spec.a", versions("v1 "+a, "v2 "+a)), annotated("immutable spec.a", versions("v1 "+a)), nil,
+			[]string{"version break"}, []string{"version break"},
+		},
+		"a field becomes an embedded resource": {
+			versions("v1 " + strings.Replace(template, "EMBEDDED", "", 1)), versions("v1 " + strings.Replace(template, "EMBEDDED", embedded, 1)),
+			[]string{"v1 {t: {x: y}}"},
+			[]string{"validation break"},
+			[]string{"validation break"},
+		},
+		"a field is an embedded resource no longer": {
+			versions("v1 " + strings.Replace(template, "EMBEDDED", embedded, 1)), versions("v1 " + strings.Replace(template, "EMBEDDED", "", 1)),
+			[]string{"v1 {t: {apiVersion: v1, kind: Pod, x: y}}"},
+			[]string{"field-removed loss", "field-removed loss"},
+			nil,
+		},
+		"a webhook goes that kept a field of an earlier version": {
+			webhook(versions("v2 "+a, "v1 "+ab)), versions("v2 "+a, "v1 "+ab), []string{"v1 {b: x}"},
+			[]string{"conversion break", "storage-version loss"},
+			[]string{"conversion break"},
+		},
+		"a version lacks a field of an earlier one as before": {
+			old: versions("v2 "+a, "v1 "+ab), updated: versions("v2 "+a, "v1 "+ab), stored: []string{"v1 {b: x}"},
+		},
+		"a scale subresource is new, and an object has a negative number": {
+			versions("v1 " + counted), scaled("number", versions("v1 "+counted)), []string{"v1 {number: -1}"}, []string{"subresource break"}, nil,
+		},
+		"a scale subresource is new, and an object has a number": {
+			old: versions("v1 " + counted), updated: scaled("number", versions("v1 "+counted)), stored: []string{"v1 {number: 1}"},
+		},
+		"a scale subresource has another path": {
+			scaled("other", versions("v1 "+counted)), scaled("number", versions("v1 "+counted)), []string{"v1 {number: -1}"}, []string{"subresource break"}, nil,
+		},
 		"logic that objects break": {
 			versions("v1 " + a), versions("v1 " + strings.Replace(a, "type: string", "type: string, not: {enum: [x]}", 1)),
 			[]string{"v1 {a: x}"},
@@ -118,6 +191,11 @@ func TestEffects(t *testing.T) {
 		},
 	} {
 		oldCRD, newCRD := read(t, test.old), read(t, test.updated)
+		for _, object := range test.stored {
+			if version, _, _ := strings.Cut(object, " "); !slices.Contains(oldCRD.Status.StoredVersions, version) {
+				oldCRD.Status.StoredVersions = append(oldCRD.Status.StoredVersions, version)
+			}
+		}
 		changes := change.Compare(t.Context(), oldCRD, newCRD)
 		var objects []map[string]any
 		for _, object := range test.stored {
@@ -151,8 +229,8 @@ func TestMayRefuse(t *testing.T) {
 		old, updated []string
 		want         bool
 	}{
-		"nothing":                 {[]string{"v1 " + a}, []string{"v1 " + a}, false},
-		"an optional field":       {[]string{"v1 " + a}, []string{spec("properties: {a: {type: string}, b: {type: string, maxLength: 3}}")}, false},
+		"nothing": {[]string{"v1 " + a}, []string{"v1 " + a}, false},
+		"an optional field, that an object may have since an earlier definition": {[]string{"v1 " + a}, []string{spec("properties: {a: {type: string}, b: {type: string, maxLength: 3}}")}, true},
 		"a description":           {[]string{"v1 " + a}, []string{spec("properties: {a: {type: string, description: x}}")}, false},
 		"a wider limit":           {[]string{spec("properties: {a: {type: string, maxLength: 3}}")}, []string{spec("properties: {a: {type: string, maxLength: 4}}")}, false},
 		"a narrower limit":        {[]string{spec("properties: {a: {type: string, maxLength: 3}}")}, []string{spec("properties: {a: {type: string, maxLength: 2}}")}, true},
@@ -178,8 +256,7 @@ func TestMayRefuse(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	webhook := versions("v1 "+a) + "  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: https://example.com}}}\n"
-	if !change.MayRefuse(read(t, versions("v1 "+a)), read(t, webhook)) {
+	if !change.MayRefuse(read(t, versions("v1 "+a)), read(t, webhook(versions("v1 "+a)))) {
 		t.Error("a webhook decides by which version an object is judged")
 	}
 }

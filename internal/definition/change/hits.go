@@ -15,7 +15,7 @@ import (
 // Kind is the two states of a definition, compiled.
 type Kind struct {
 	old, updated map[string]*definition.Compiled
-	// was and is are the storage versions. They are nil if a webhook converts objects.
+	// was and is are the storage versions of the two states. Each is nil if a webhook converts objects then.
 	was, is *definition.Compiled
 }
 
@@ -26,10 +26,16 @@ func Compile(oldCRD, newCRD *definition.CustomResourceDefinition) (Kind, error) 
 	if k.old, err = definition.Compile(oldCRD); err != nil || newCRD == nil {
 		return k, err
 	}
-	if k.updated, err = definition.Compile(newCRD); err == nil && newCRD.Spec.ConvertsNothing() {
-		k.was, k.is = k.old[oldCRD.Spec.StorageVersion()], k.updated[newCRD.Spec.StorageVersion()]
+	if k.updated, err = definition.Compile(newCRD); err != nil {
+		return k, err
 	}
-	return k, err
+	if oldCRD.Spec.ConvertsNothing() {
+		k.was = k.old[oldCRD.Spec.StorageVersion()]
+	}
+	if newCRD.Spec.ConvertsNothing() {
+		k.is = k.updated[newCRD.Spec.StorageVersion()]
+	}
+	return k, nil
 }
 
 // Stored returns the object that the server stored if a client created this one under the old definition: with its defaults, and without

@@ -12,6 +12,9 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
+// annotationPath is the place of the rules that the annotation states.
+const annotationPath = "metadata.annotations[" + immutability.Annotation + "]"
+
 // The reasons of changes of rules.
 const (
 	loosenedReason    = "clients that rely on the field not changing may break"
@@ -145,7 +148,7 @@ func schemaPath(m immutability.Mark) *value.Path {
 
 // annotated adds a change of a rule that only the annotation can have, of the version that is compared.
 func (s *schemaComparison) annotated(m immutability.Mark, change Change) {
-	change.Path = "metadata.annotations[" + immutability.Annotation + "]"
+	change.Path = annotationPath
 	change.Version = s.version
 	subject := "deletion"
 	if !m.IsNoDelete() {

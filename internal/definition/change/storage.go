@@ -24,8 +24,11 @@ func (c *comparison) storage() {
 		if v.Name == storage || !c.isStored(v.Name) {
 			continue
 		}
-		// The old storage version may lack some of them, too.
-		known := missing(c.oldCRD, v, c.oldCRD, c.oldCRD.Spec.StorageVersion())
+		var known []string
+		if c.oldCRD.Spec.ConvertsNothing() {
+			// The old storage version may lack some of them, too. A webhook may have kept them.
+			known = missing(c.oldCRD, v, c.oldCRD, c.oldCRD.Spec.StorageVersion())
+		}
 		for _, field := range missing(c.oldCRD, v, c.newCRD, storage) {
 			if slices.Contains(known, field) || slices.Contains(reported, field) {
 				continue

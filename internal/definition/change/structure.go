@@ -28,6 +28,7 @@ func (s *schemaComparison) structure(old, updated *schema.Schema, at place) {
 		return
 	}
 	s.unknownFields(old, updated, at)
+	s.embedded(old, updated, at)
 	s.listTypes(old, updated, at.path)
 	for _, name := range slices.Sorted(maps.Keys(old.Properties)) {
 		child := schema.Child{Edge: schema.Property, Name: name}
@@ -103,13 +104,39 @@ func typeName(s *schema.Schema) string {
 
 // unknownFields compares whether fields without a name in the schema are kept.
 func (s *schemaComparison) unknownFields(old, updated *schema.Schema, at place) {
-	keeps := func(n *schema.Schema) bool {
-		return schema.IsTrue(n.NoPrune) || schema.IsTrue(n.PreserveUnknownFields) || n.IsMap()
-	}
-	if at.kept || keeps(old) == keeps(updated) {
+	if at.kept || keepsUnknown(old) == keepsUnknown(updated) {
 		return
 	}
-	s.pruning(!keeps(old), at.path)
+	s.pruning(!keepsUnknown(old), at.path)
+}
+
+// keepsUnknown reports whether a node keeps fields without a name in the schema.
+func keepsUnknown(n *schema.Schema) bool {
+	return schema.IsTrue(n.NoPrune) || schema.IsTrue(n.PreserveUnknownFields) || n.IsMap()
+}
+
+// embedded compares whether a node is an object of Kubernetes. Such an object has a kind and valid metadata, and keeps both if the schema
+// does not specify them.
+func (s *schemaComparison) embedded(old, updated *schema.Schema, at place) {
+	if !old.EmbeddedResource && updated.EmbeddedResource {
+		s.report(at.path, schema.EmbeddedResourceKeyword, Change{
+			Rule: validationRule, Severity: finding.Error, Message: "is new", hit: withError,
+			Reason: "the server refuses values without apiVersion, kind and valid metadata; stored objects keep them until they are changed",
+		})
+	}
+	if !old.EmbeddedResource || updated.EmbeddedResource {
+		return
+	}
+	for _, name := range []string{"apiVersion", "kind", "metadata"} {
+		child := schema.Child{Edge: schema.Property, Name: name}
+		next := updated.Properties[name]
+		switch {
+		case next == nil && old.Properties[name] == nil: // structure reports a field that was specified
+			s.removed(updated, at, child)
+		case next != nil && name == "metadata" && !at.below(child, updated).kept && !keepsUnknown(next):
+			s.pruning(false, child.Path(at.path))
+		}
+	}
 }
 
 // removed reports a field that the new schema does not specify.
