@@ -48,9 +48,20 @@ func (w Write) validate(ctx context.Context, crd *CustomResourceDefinition, vers
 	return errs
 }
 
-// ValidateStatus returns every error of a write of the status subresource.
+// ValidateStatus returns every error of a write of the status subresource. Such a write may change annotations too, and each annotation with
+// another value is validated as in an update of the definition.
 func (w Write) ValidateStatus(ctx context.Context, crd *CustomResourceDefinition) field.ErrorList {
 	errs := validation.ValidateUpdateCustomResourceDefinitionStatus(ctx, upstream(crd, nil), upstream(w.Old, nil))
+	errs = append(errs, w.validateReferences(crd)...)
+	if w.Old.Annotations[GateAnnotation] != crd.Annotations[GateAnnotation] {
+		errs = append(errs, ValidateGatePolicy(crd)...)
+	}
+	if w.changesAnnotation(crd) {
+		errs = append(errs, w.validateAnnotation(crd)...)
+		for i := range crd.Spec.Versions {
+			errs = append(errs, crd.validateMarkers(&crd.Spec.Versions[i], schemaPath(i))...)
+		}
+	}
 	sortErrors(errs)
 	return errs
 }

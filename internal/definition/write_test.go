@@ -1,6 +1,7 @@
 package definition_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,6 +70,36 @@ func TestPrepareStatus(t *testing.T) {
 		`and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`}
 	if diff := cmp.Diff(want, lines(w.ValidateStatus(t.Context(), crd))); diff != "" {
 		t.Errorf("refusals (-want +got):\n%s", diff)
+	}
+}
+
+// A write of the status can change metadata, so each annotation with rules that it changes is validated.
+func TestValidateStatusAnnotations(t *testing.T) {
+	const unsupported = `metadata.annotations[holdfast.dev/definition-policy]: Unsupported value: "never": supported values: "warn", "refuse-loss", "refuse-breaking"`
+	for name, test := range map[string]struct {
+		was, is string
+		want    []string
+	}{
+		"policy":               {"", "holdfast.dev/definition-policy: never", []string{unsupported}},
+		"policy, as before":    {"holdfast.dev/definition-policy: never", "holdfast.dev/definition-policy: never", nil},
+		"policy, from now on":  {"", "holdfast.dev/definition-policy: warn", nil},
+		"a rule":               {"", "holdfast.dev/immutability: immutable spec.a", nil},
+		"an unknown field":     {"", "holdfast.dev/immutability: immutable spec.b", []string{"metadata.annotations[holdfast.dev/immutability]: Invalid value: immutable spec.b: no version has this field"}},
+		"a rule that is wrong": {"", "holdfast.dev/immutability: immutable-keys spec.a", []string{"metadata.annotations[holdfast.dev/immutability]: Forbidden: version v1: "}},
+		"references":           {"", "holdfast.dev/references: x", []string{"metadata.annotations[holdfast.dev/references]: Invalid value: "}},
+		"references as before": {"holdfast.dev/references: x", "holdfast.dev/references: x", nil},
+	} {
+		definitionWith := func(annotations string) *definition.CustomResourceDefinition {
+			text := widgets(`{type: object, properties: {spec: {type: object, properties: {a: {type: string}}}}}`)
+			crd := read(t, strings.Replace(text, "{name: widgets.example.com}", "{name: widgets.example.com, resourceVersion: '1', annotations: {"+annotations+"}}", 1))
+			definition.Write{APIVersion: definition.V1}.Prepare(crd)
+			return crd
+		}
+		w := definition.Write{APIVersion: definition.V1, Old: definitionWith(test.was)}
+		got := lines(w.ValidateStatus(t.Context(), definitionWith(test.is)))
+		if len(got) != len(test.want) || len(got) > 0 && !strings.HasPrefix(got[0], test.want[0]) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
 	}
 }
 

@@ -28,9 +28,10 @@ type gated struct {
 	review   *gate.Review
 	name     string
 	info     rest.UpdatedObjectInfo
-	create   rest.ValidateObjectFunc
-	update   rest.ValidateObjectUpdateFunc
-	options  *metav1.UpdateOptions
+	// create is asked about a definition that a server-side apply creates. It asks the gate.
+	create  rest.ValidateObjectFunc
+	update  rest.ValidateObjectUpdateFunc
+	options *metav1.UpdateOptions
 	// old is the stored definition by which the review was last asked, and closing is set while the kind is closed.
 	old     *definition.CustomResourceDefinition
 	closing *closing
@@ -79,6 +80,21 @@ func (g *gated) storeClosed(ctx context.Context) (_ runtime.Object, err error) {
 	info := renumbered{g.info, before, closing.version}
 	out, _, err := g.registry.Store.Update(bounded, g.name, info, g.create, g.validate, false, g.options)
 	return out, err
+}
+
+// judgedCreate returns a function that asks validating admission about a new definition, and then the gate. A server-side apply creates
+// definitions too, and its store calls the function again if another write comes first.
+func judgedCreate(review *gate.Review, validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+	return func(ctx context.Context, obj runtime.Object) error {
+		if err := validate(ctx, obj); err != nil {
+			return err
+		}
+		crd, ok := obj.(*definition.CustomResourceDefinition)
+		if !ok {
+			return fmt.Errorf("unexpected object %T", obj)
+		}
+		return review.Create(ctx, crd)
+	}
 }
 
 // validate implements rest.ValidateObjectUpdateFunc: validating admission, and then the gate.

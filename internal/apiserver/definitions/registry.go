@@ -116,17 +116,7 @@ func (r *Registry) Create(
 ) (runtime.Object, error) {
 	dryRun := dryrun.IsDryRun(options.DryRun)
 	review := r.gate.Review(dryRun)
-	judged := func(ctx context.Context, obj runtime.Object) error {
-		if err := validate(ctx, obj); err != nil {
-			return err
-		}
-		crd, ok := obj.(*definition.CustomResourceDefinition)
-		if !ok {
-			return fmt.Errorf("unexpected object %T", obj)
-		}
-		return review.Create(ctx, crd)
-	}
-	out, err := r.Store.Create(ctx, obj, judged, options)
+	out, err := r.Store.Create(ctx, obj, judgedCreate(review, validate), options)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +134,8 @@ func (r *Registry) Update(
 	forceCreate bool, options *metav1.UpdateOptions,
 ) (runtime.Object, bool, error) {
 	dryRun := dryrun.IsDryRun(options.DryRun)
-	g := gated{registry: r, review: r.gate.Review(dryRun), name: name, info: info, create: create, update: update, options: options}
+	review := r.gate.Review(dryRun)
+	g := gated{registry: r, review: review, name: name, info: info, create: judgedCreate(review, create), update: update, options: options}
 	out, created, err := g.store(ctx, forceCreate)
 	if err != nil {
 		return nil, false, err

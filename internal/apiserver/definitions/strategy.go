@@ -157,7 +157,8 @@ func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return subresource.ResetFields(subresource.TopLevel("status"), Versions...)
 }
 
-// statusStrategy lets a write change the status and nothing else.
+// statusStrategy lets a write change the status and, as upstream does, metadata. Annotations with rules are judged as in an update of the
+// definition itself.
 type statusStrategy struct{ strategy }
 
 // PrepareForUpdate implements rest.RESTUpdateStrategy.
@@ -181,9 +182,13 @@ func (s statusStrategy) validateStatus(ctx context.Context, newObj, oldObj runti
 	return nil
 }
 
-// WarningsOnUpdate implements rest.RESTUpdateStrategy.
-func (statusStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
-	return nil
+// WarningsOnUpdate implements rest.RESTUpdateStrategy. Most writes of the status change nothing that a warning is about.
+func (s statusStrategy) WarningsOnUpdate(ctx context.Context, newObj, oldObj runtime.Object) []string {
+	crd, stored, err := pair(newObj, oldObj)
+	if err != nil || definition.SameForObjects(stored, crd) {
+		return nil
+	}
+	return s.strategy.WarningsOnUpdate(ctx, newObj, oldObj)
 }
 
 // GetResetFields implements rest.ResetFieldsStrategy.

@@ -94,6 +94,7 @@ func (r *Review) Create(ctx context.Context, crd *definition.CustomResourceDefin
 	}
 	former, late, err := r.former(ctx, crd)
 	switch {
+	r.report = nil // the store may ask again, and objects may be gone meanwhile
 	case late:
 		r.begin(assessment.Changes(crd, crd, nil))
 		r.report.Late = r.timeout()
@@ -130,17 +131,20 @@ func (r *Review) Update(ctx context.Context, old, crd *definition.CustomResource
 	return nil
 }
 
-// UpdateStatus judges a change of the stored versions of a definition.
+// UpdateStatus judges a write of the status of a definition. It may change the stored versions, and annotations.
 func (r *Review) UpdateStatus(ctx context.Context, old, crd *definition.CustomResourceDefinition) error {
-	r.policy = old.GatePolicy(r.gate.Policy)
-	if r.strict {
-		r.policy = definition.RefuseLoss
+	r.report, r.policy = nil, definition.RefuseLoss
+	if !r.strict {
+		if err := r.checkPolicy(ctx, old.GatePolicy(r.gate.Policy), crd); err != nil {
+			return err
+		}
 	}
-	gone := assessment.Unstored(old, crd)
-	if len(gone) == 0 {
+	report := assessment.CompareStatus(old, crd, change.Unstored(assessment.Unstored(old, crd)))
+	if report == nil {
 		return nil
 	}
-	r.begin(assessment.Changes(old, crd, change.Unstored(gone)))
+	// No object decides about a change of rules, so the kind need not be closed for writes.
+	r.begin(report)
 	if err := r.read(ctx); err != nil {
 		return err
 	}

@@ -156,6 +156,14 @@ func (f *fixture) replace(client dynamic.Interface, definition string, options m
 	return err
 }
 
+// apply sends a definition as server-side apply, which creates it if there is none.
+func (f *fixture) apply(client dynamic.Interface, definition string, dryRun ...string) error {
+	f.Helper()
+	f.warned.texts = nil
+	_, err := client.Resource(definitions).Apply(f.Context(), name, yamltest.Object(f.T, definition), metav1.ApplyOptions{FieldManager: "test", DryRun: dryRun})
+	return err
+}
+
 // want checks an error by a part of its text, "ok" for none, and the warnings by parts of theirs.
 func (f *fixture) want(what string, err error, text string, warned ...string) {
 	f.Helper()
@@ -225,7 +233,8 @@ func TestLoosen(t *testing.T) {
 	f := start(t, apiserver.Config{DefinitionPolicy: "refuse-loss"})
 	admin := f.server.Client(t)
 	role := rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "author"}, Rules: []rbacv1.PolicyRule{{
-		APIGroups: []string{definitions.Group}, Resources: []string{"customresourcedefinitions"}, Verbs: []string{"get", "list", "create", "update", "patch"},
+		APIGroups: []string{definitions.Group}, Resources: []string{"customresourcedefinitions", "customresourcedefinitions/status"},
+		Verbs: []string{"get", "list", "create", "update", "patch"},
 	}}}
 	if _, err := admin.RbacV1().ClusterRoles().Create(t.Context(), &role, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -247,11 +256,30 @@ func TestLoosen(t *testing.T) {
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("%#v", err)
 	}
+	f.want("a new definition below the flag, applied", f.apply(ann, define("warn", ab, "")), "would change from refuse-loss to warn, and the user may not loosen it")
 	f.create(define("", ab, ""), "{a: x, b: z}", "{a: xx, b: z}")
 	f.want("a loss by a user that may not list", f.replace(ann, define("", a, ""), metav1.UpdateOptions{}), "kubectl refuses files that set it (2 stored objects);")
 	f.want("below the flag", f.replace(ann, define("warn", ab, ""), metav1.UpdateOptions{}), "may not loosen")
 	f.want("stronger", f.replace(ann, define("refuse-breaking", ab, ""), metav1.UpdateOptions{}), "ok")
 	f.want("removed", f.replace(ann, define("", ab, ""), metav1.UpdateOptions{}), "would change from refuse-breaking to refuse-loss")
+	status := func(client dynamic.Interface, annotation, value string) error {
+		f.warned.texts = nil
+		patch := fmt.Appendf(nil, `{"metadata": {"annotations": {"holdfast.dev/%s": %s}}}`, annotation, value)
+		_, err := client.Resource(definitions).Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+		return err
+	}
+	f.want("below the flag, through the status", status(ann, "definition-policy", `"warn"`), "would change from refuse-breaking to warn, and the user may not loosen it")
+	f.want("removed through the status", status(ann, "definition-policy", "null"), "would change from refuse-breaking to refuse-loss")
+	f.want("another word through the status", status(f.client, "definition-policy", `"never"`), `Unsupported value: "never": supported values: "warn"`)
+	f.want("a wrong rule through the status", status(f.client, "immutability", `"immutable spec.other"`), "no version has this field")
+	f.want("wrong references through the status", status(f.client, "references", `"x"`), "metadata.annotations[holdfast.dev/references]: Invalid value")
+	f.want("a label through the status", status(ann, "note", `"x"`), "ok")
+	f.want("a rule through the status", status(f.client, "immutability", `"immutable spec.a"`), "ok", "spec is optional", "changed from free to immutable")
+	const rule = `the rule "immutable spec.a" is gone, so it forbids nothing from now on`
+	f.want("a rule removed through the status", status(f.client, "immutability", "null"), "properties[a]: changed from immutable to free", rule)
+	f.want("weaker through the status, by a user that may", status(f.client, "definition-policy", `"warn"`), "ok")
+	f.want("a rule removed through the status with warn", status(f.client, "immutability", "null"), "ok", rule)
+	f.want("stronger through the status", status(ann, "definition-policy", `"refuse-breaking"`), "ok")
 	f.want("in one step", f.replace(f.client, define("warn", a, ""), metav1.UpdateOptions{}), lost)
 	f.want("the first step", f.replace(f.client, define("warn", ab, ""), metav1.UpdateOptions{}), "ok")
 	f.want("the second step", f.replace(f.client, define("warn", a, ""), metav1.UpdateOptions{}), "ok", lost)
@@ -260,7 +288,7 @@ func TestLoosen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"holdfast_definition_losses_total 1", `holdfast_refusals_total{protection="definition"} 5`} {
+	for _, line := range []string{"holdfast_definition_losses_total 2", `holdfast_refusals_total{protection="definition"} 9`} {
 		if !slices.Contains(strings.Split(string(metrics), "\n"), line) {
 			t.Errorf("the metrics lack %s", line)
 		}
@@ -306,6 +334,9 @@ func TestVersions(t *testing.T) {
 		return err
 	}
 	f.want("a definition without the field", create(define("", a, a)), "unknown fields are dropped, which were kept before: stored objects lose these fields when they are read (1 stored object: default/b0)")
+	f.want("a definition without the field, applied", f.apply(f.client, define("", a, a)),
+		"unknown fields are dropped, which were kept before: stored objects lose these fields when they are read (1 stored object: default/b0)")
+	f.want("one with both, applied", f.apply(f.client, define("", ab, ab), metav1.DryRunAll), "ok")
 	f.want("a definition without the version", create(define("", ab, "")), "version v2, in which objects are stored, is gone")
 	f.want("one with both", create(define("", ab, ab)), "ok")
 }

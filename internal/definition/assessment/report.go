@@ -100,6 +100,19 @@ func Changes(old, crd *definition.CustomResourceDefinition, changes []change.Cha
 // Unstored returns the versions that a write of the status takes out of the stored versions.
 func Unstored(old, crd *definition.CustomResourceDefinition) []string {
 	return slices.DeleteFunc(slices.Clone(old.Status.StoredVersions), func(version string) bool {
+// CompareStatus begins a report about a write of the status. unstored are the changes of the stored versions. The write cannot change the
+// spec, but annotations with rules. CompareStatus returns nil if there is nothing to judge.
+func CompareStatus(old, crd *definition.CustomResourceDefinition, unstored []change.Change) *Report {
+	changes := unstored
+	if !definition.SameForObjects(old, crd) {
+		changes = append(changes, change.Accepted(old, crd)...)
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	return Changes(old, crd, changes)
+}
+
 		return slices.Contains(crd.Status.StoredVersions, version)
 	})
 }

@@ -65,14 +65,16 @@ func (w wanted) gate() admissionregistrationv1.ValidatingWebhook {
 		names = append(names, string(policy))
 	}
 	changed := fmt.Sprintf(`%s != %s`, policyOf("object"), policyOf("oldObject"))
+	// A write of the status cannot change the spec, but metadata.
+	const content = `(has(request.subResource) && request.subResource == "status" ? object.status.storedVersions != oldObject.status.storedVersions : ` +
+		`object.spec != oldObject.spec)`
 	out.MatchConditions = []admissionregistrationv1.MatchCondition{{
 		Name: "policy",
 		Expression: fmt.Sprintf(`%s in %s || !(%s in %s) && %s`,
 			policyOf("oldObject"), list(names[1:]), policyOf("object"), list(names), changed),
 	}, {
-		Name: "changed",
-		Expression: fmt.Sprintf(`oldObject == null || (has(request.subResource) && request.subResource == "status" ? object.status.storedVersions != oldObject.status.storedVersions : `+
-			`object.spec != oldObject.spec || %s || %s != %s)`, changed, rulesOf("object"), rulesOf("oldObject")),
+		Name:       "changed",
+		Expression: fmt.Sprintf(`oldObject == null || %s || %s || %s != %s`, content, changed, rulesOf("object"), rulesOf("oldObject")),
 	}}
 	return out
 }
@@ -165,10 +167,8 @@ func decodeWrite(request *admissionv1.AdmissionRequest) (definitionWrite, error)
 
 // judge returns the refusal of a write, or a report for its warnings, which may be nil.
 func (g gate) judge(ctx context.Context, w definitionWrite) (*assessment.Report, error) {
-	if w.request.SubResource == "" {
-		if errs := definition.ValidateGatePolicy(w.crd); len(errs) > 0 {
-			return nil, apierrors.NewInvalid(definition.Kind.GroupKind(), w.crd.Name, errs)
-		}
+	if errs := definition.ValidateGatePolicy(w.crd); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(definition.Kind.GroupKind(), w.crd.Name, errs)
 	}
 	if w.policy == definition.Warn {
 		return nil, nil
@@ -185,16 +185,16 @@ func (g gate) judge(ctx context.Context, w definitionWrite) (*assessment.Report,
 
 // report begins the report about a write. It is nil if the write changes nothing that matters to objects.
 func (g gate) report(ctx context.Context, w definitionWrite) (*assessment.Report, error) {
-	if w.request.SubResource == "status" {
-		// Kubernetes keeps a version in the spec until it is not stored. Only a client can have added another one.
-		gone := slices.DeleteFunc(assessment.Unstored(w.old, w.crd), func(version string) bool { return w.old.Spec.Version(version) == nil })
-		if len(gone) == 0 || w.isMigrated {
-			return nil, nil
-		}
-		return assessment.Changes(w.old, w.crd, change.MayBeStored(gone)), nil
-	}
 	if next := w.crd.GatePolicy(definition.Warn); next.IsWeakerThan(w.policy) && !g.may(ctx, w.request, assessment.Verb) {
 		return nil, assessment.Weaker(w.crd, w.policy, next)
+	}
+	if w.request.SubResource == "status" {
+		var gone []string
+		if !w.isMigrated {
+			// Kubernetes keeps a version in the spec until it is not stored. Only a client can have added another one.
+			gone = slices.DeleteFunc(assessment.Unstored(w.old, w.crd), func(version string) bool { return w.old.Spec.Version(version) == nil })
+		}
+		return assessment.CompareStatus(w.old, w.crd, change.MayBeStored(gone)), nil
 	}
 	if definition.SameForObjects(w.old, w.crd) {
 		return nil, nil

@@ -405,6 +405,22 @@ func TestGateStatus(t *testing.T) {
 			}
 		}
 	}
+	// A write of the status can change metadata too.
+	d := ferries{plural: "ruled", policy: "refuse-loss", rules: "immutable spec.a", one: aAndB}
+	f.stored(d)
+	for _, test := range []struct{ user, annotations, want string }{
+		{"ann", `{holdfast.dev/definition-policy: warn}`, "would change from refuse-loss to warn, and the user may not loosen it"},
+		{"bob", `{holdfast.dev/definition-policy: warn}`, "ok"},
+		{"bob", `{holdfast.dev/definition-policy: never}`, `Unsupported value: "never"`},
+		{"bob", `{holdfast.dev/immutability: null}`, "properties[a]: changed from immutable to free"},
+		{"ann", `{a: b}`, "ok"},
+	} {
+		_, err := f.as(test.user).of(definitions).Patch(t.Context(), d.name(), types.MergePatchType,
+			yamltest.JSON(t, `{metadata: {annotations: `+test.annotations+`}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}, "status")
+		if got := fmt.Sprint(err); test.want == "ok" && err != nil || test.want != "ok" && !strings.Contains(got, test.want) {
+			t.Errorf("%s, %s: %s", test.user, test.annotations, got)
+		}
+	}
 	for _, versions := range []string{"[v1, v2, v0]", "[v1, v2]"} { // v0 was never stored
 		if got := f.patch(definitions, "full.gate.example.com", `{status: {storedVersions: `+versions+`}}`, "status"); got != "ok" {
 			t.Errorf("%s: %s", versions, got)
