@@ -17,10 +17,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"holdfast.dev/holdfast/internal/apiserver"
@@ -84,6 +86,41 @@ func TestMigration(t *testing.T) {
 	if end := c.succeeded(c.migrate(name)); end.Message != "objects read: 100, written: 0" {
 		t.Errorf("message of the second migration: %q", end.Message)
 	}
+}
+
+// TestRefused names the reason for which the stored versions of a definition cannot be shortened: here a policy in a file.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const policy = "{apiVersion: guard.holdfast.dev/v1beta1, kind: ImmutabilityPolicy, metadata: {name: kinds}, spec: {resources: " +
+		"[customresourcedefinitions.apiextensions.k8s.io], rules: [immutable status.storedVersions], objectSelector: {matchLabels: {fixed: 'yes'}}}}"
+	if err := os.WriteFile(filepath.Join(dir, "kinds.yaml"), []byte(policy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := startStore(t)
+	_, c := s.server(apiserver.Config{RulesDir: dir})
+	c.create(define(""), 1)
+	c.storeIn("v2")
+	patch := func(patch string, options metav1.PatchOptions, subresources ...string) error {
+		_, err := c.dynamic.Resource(definitions).Patch(t.Context(), name, types.MergePatchType, []byte(patch), options, subresources...)
+		return err
+	}
+	if err := patch(`{"metadata": {"labels": {"fixed": "yes"}}}`, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	const forbids = "which policy kinds forbids"
+	waittest.Until(t, "the policy is in force", func() error {
+		err := patch(`{"status": {"storedVersions": ["v2"]}}`, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}, "status")
+		if err == nil || !strings.Contains(err.Error(), forbids) {
+			return fmt.Errorf("not refused: %w", err)
+		}
+		return nil
+	})
+	end := c.ended(c.migrate(name))
+	if end.Type != string(storagemigrationv1.MigrationFailed) || !strings.Contains(end.Message, forbids) {
+		t.Errorf("the migration ends with %s: %s", end.Type, end.Message)
+	}
+	s.check(map[string]int{"v2": 1}, "v1", "v2")
 }
 
 // TestUnknown names resources that cannot be migrated.

@@ -26,8 +26,8 @@ const (
 	objectsPerSecond = 500
 	// writers is how many objects of one migration are converted and written at the same time.
 	writers = 8
-	// refusals is how often a migration begins again because the gate found an object in another version afterwards. A server of an
-	// earlier release, which does not compare the revision of the definition, can store one.
+	// refusals is how often a migration begins again because the definition was refused with shorter stored versions. Mostly the gate has found
+	// an object in another version: a server of an earlier release, which does not compare the revision of the definition, can store one.
 	refusals = 3
 )
 
@@ -95,8 +95,8 @@ func (m *Migrator) Run(ctx context.Context, resource schema.GroupResource, since
 			failing, delay = time.Time{}, firstRetry
 		case apierrors.IsInvalid(err):
 			if refused++; refused == refusals {
-				return &lifecycle.MigrationError{Message: fmt.Sprintf(
-					"objects of %s are stored in another version again: a server of an earlier release may still run", resource)}
+				return &lifecycle.MigrationError{Message: fmt.Sprintf("the objects of %s are written, and the stored versions of the definition cannot be "+
+					"shortened (if objects are stored in another version again, a server of an earlier release may still run): %v", resource, err)}
 			}
 		case failing.IsZero():
 			failing = time.Now()
