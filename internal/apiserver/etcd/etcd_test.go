@@ -153,6 +153,15 @@ func TestClusterOutside(t *testing.T) {
 	if diff := cmp.Diff([]int{2, 2, 1}, sizes); diff != "" {
 		t.Errorf("sizes of the pages (-want +got):\n%s", diff)
 	}
+	page, err := clients[1].Page(t.Context(), etcd.Range{Prefix: "/registry/configmaps/", Limit: 5, KeysOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, pair := range page.Pairs {
+		if filepath.Base(pair.Key) != keys[i] || pair.Value != nil || pair.Revision == 0 {
+			t.Errorf("without values: %+v", pair)
+		}
+	}
 }
 
 // TestCompaction checks that a member forgets its oldest versions and keeps the last

@@ -26,6 +26,8 @@ type Range struct {
 	Limit int
 	// Revision is the revision of the store to read. Zero means the newest.
 	Revision int64
+	// KeysOnly leaves out the values.
+	KeysOnly bool
 }
 
 // Page holds the pairs of a Range.
@@ -42,7 +44,11 @@ func (c *Client) Page(ctx context.Context, r Range) (Page, error) {
 		from = r.After + "\x00"
 	}
 	end := clientv3.GetPrefixRangeEnd(r.Prefix)
-	found, err := c.shared.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(int64(r.Limit)), clientv3.WithRev(r.Revision))
+	options := []clientv3.OpOption{clientv3.WithRange(end), clientv3.WithLimit(int64(r.Limit)), clientv3.WithRev(r.Revision)}
+	if r.KeysOnly {
+		options = append(options, clientv3.WithKeysOnly())
+	}
+	found, err := c.shared.Get(ctx, from, options...)
 	if err != nil {
 		return Page{}, fmt.Errorf("read %s: %w", r.Prefix, err)
 	}

@@ -12,6 +12,9 @@ import (
 // scanPage is how many objects a scan reads at a time. etcd stores objects of at most 1.5 MB by default, so a page has at most 64 MB.
 const scanPage = 40
 
+// keyPage is how many keys a scan reads at a time that only needs the objects written after a revision. A page of keys of 300 bytes has 300 KB.
+const keyPage = 1000
+
 // Stored is a stored object.
 type Stored struct {
 	// Namespace is empty for an object without one.
@@ -62,6 +65,10 @@ func (r Readable) Scan(ctx context.Context, resource schema.GroupResource, after
 // revision unless the part is a snapshot, and returns the revision of the first page: an object that was written later may be missing.
 func (r Readable) Visit(ctx context.Context, part Part, visit func(Stored) error) (int64, error) {
 	pages, under := etcd.Range{Prefix: part.Prefix(), Limit: scanPage}, storedUnder(part.Resource)
+	if part.After > 0 && !part.Snapshot {
+		// Most objects were written before, so that etcd need not send them.
+		pages.KeysOnly, pages.Limit = true, keyPage
+	}
 	var first int64
 	for {
 		page, err := r.Client.Page(ctx, pages)
@@ -79,18 +86,31 @@ func (r Readable) Visit(ctx context.Context, part Part, visit func(Stored) error
 			if pair.Revision <= part.After {
 				continue
 			}
-			stored := newStored(under, pair)
-			if stored.Text, stored.Stale, err = r.decrypt(ctx, part.Resource, pair); err != nil {
+			stored, err := r.read(ctx, part.Resource, newStored(under, pair), pair)
+			if err != nil {
 				return first, err
 			}
-			if err := visit(stored); err != nil {
+			if stored == nil {
+				continue // it was deleted after the page was read
+			}
+			if err := visit(*stored); err != nil {
 				return first, err
 			}
 		}
-		if len(page.Pairs) < scanPage {
+		if len(page.Pairs) < pages.Limit {
 			return first, nil
 		}
 	}
+}
+
+// read decrypts the object of a pair, and reads it if the pair has no value. It returns nil if the object was deleted meanwhile.
+func (r Readable) read(ctx context.Context, resource schema.GroupResource, stored Stored, pair etcd.Pair) (*Stored, error) {
+	if pair.Value == nil {
+		return r.Reread(ctx, resource, stored)
+	}
+	var err error
+	stored.Text, stored.Stale, err = r.decrypt(ctx, resource, pair)
+	return &stored, err
 }
 
 // newStored returns the object of a pair, without its text. The keys of its resource have a prefix.
