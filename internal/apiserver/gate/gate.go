@@ -32,6 +32,9 @@ const LossAnnotation = "definitions.holdfast.dev/loss"
 // strictTimeout bounds the scan of a write of the server itself, for which no client waits.
 const strictTimeout = time.Hour
 
+// scans is how many reviews of clients read objects at the same time. Each holds a page of objects, of 64 MB at most.
+const scans = 4
+
 // ErrMustClose says that a change is allowed by the objects that were read, and that the kind must be closed for writes before the
 // review can end.
 var ErrMustClose = errors.New("the kind must be closed for writes")
@@ -54,11 +57,13 @@ type Config struct {
 type Gate struct {
 	Config
 	losses prometheus.Counter
+	// scanning has an entry for each review that reads objects.
+	scanning chan struct{}
 }
 
 // New returns a gate.
 func New(config Config) *Gate {
-	return &Gate{Config: config, losses: prometheus.NewCounter(prometheus.CounterOpts{
+	return &Gate{Config: config, scanning: make(chan struct{}, scans), losses: prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "holdfast_definition_losses_total",
 		Help: "Writes of CustomResourceDefinitions by which stored objects lose data or rules protect less.",
 	})}
@@ -89,12 +94,12 @@ func (g *Gate) StrictReview() *Review { return &Review{gate: g, strict: true} }
 
 // Create judges a new definition. It has objects if an earlier definition with its name was removed without them.
 func (r *Review) Create(ctx context.Context, crd *definition.CustomResourceDefinition) error {
+	r.report = nil // the store may ask again, and objects may be gone meanwhile
 	if err := r.checkPolicy(ctx, r.gate.Policy, crd); err != nil {
 		return err
 	}
 	former, late, err := r.former(ctx, crd)
 	switch {
-	r.report = nil // the store may ask again, and objects may be gone meanwhile
 	case late:
 		r.begin(assessment.Changes(crd, crd, nil))
 		r.report.Late = r.timeout()

@@ -16,8 +16,8 @@ import (
 	"holdfast.dev/holdfast/internal/definition/change"
 )
 
-// read reads the objects that were written since the last call. It counts an object again that was written in between: what the policy
-// refuses was not found in the first call, so the numbers are only for warnings.
+// read reads the objects that were written since the last call. If an object was written between two calls, both count it. The numbers can be
+// too high then, but only those in warnings: after the second call of a review, a refusal has only changes that hit no object in the first one.
 func (r *Review) read(ctx context.Context) error {
 	if !r.report.Reads {
 		return nil
@@ -25,7 +25,7 @@ func (r *Review) read(ctx context.Context) error {
 	timeout := r.timeout()
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	revision, err := r.gate.Objects.Scan(bounded, assessment.ResourceOf(r.report.Old), r.revision, func(stored storage.Stored) error {
+	revision, err := r.scanObjects(bounded, assessment.ResourceOf(r.report.Old), r.revision, func(stored storage.Stored) error {
 		if err := bounded.Err(); err != nil {
 			return err
 		}
@@ -53,6 +53,20 @@ func (r *Review) read(ctx context.Context) error {
 	return unreadable(r.report.CRD, err)
 }
 
+// scanObjects calls a function for every object of a resource that was written after a revision. It waits while too many other reviews read
+// objects. The server itself does not wait: it reads the objects of four definitions at the same time at most, see package lifecycle.
+func (r *Review) scanObjects(ctx context.Context, resource schema.GroupResource, after int64, visit func(storage.Stored) error) (int64, error) {
+	if !r.strict {
+		select {
+		case r.gate.scanning <- struct{}{}:
+			defer func() { <-r.gate.scanning }()
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	return r.gate.Objects.Scan(ctx, resource, after, visit)
+}
+
 // unreadable returns the answer to a write if the objects cannot be read. The error may name an object, so that it is in the log only.
 func unreadable(crd *definition.CustomResourceDefinition, err error) error {
 	klog.ErrorS(err, "the stored objects of a definition cannot be read", "definition", crd.Name)
@@ -67,7 +81,7 @@ func (r *Review) former(
 	ctx, cancel := context.WithTimeout(ctx, r.timeout())
 	defer cancel()
 	var stored []string
-	_, err := r.gate.Objects.Scan(ctx, assessment.ResourceOf(crd), 0, func(s storage.Stored) error {
+	_, err := r.scanObjects(ctx, assessment.ResourceOf(crd), 0, func(s storage.Stored) error {
 		var object struct {
 			APIVersion string `json:"apiVersion"`
 		}

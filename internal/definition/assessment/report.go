@@ -36,8 +36,11 @@ const (
 const (
 	// maxNames is how many objects a cause names.
 	maxNames = 3
-	// maxWarnings is how many changes a response warns about.
-	maxWarnings = 10
+	// maxNamed is how many changes a response warns about, and how many the message of a refusal and the audit log name. A definition with
+	// thousands of properties can have thousands of changes.
+	maxNamed = 10
+	// maxCauses is how many causes a refusal has.
+	maxCauses = 100
 )
 
 // Report is what is known about a change of a definition.
@@ -54,8 +57,8 @@ type Report struct {
 	changes []change.Change
 	// kind is nil if objects do not matter, or only their version does.
 	kind *change.Kind
-	// found has the objects that each change hits. Two entries more are for objects that lose fields, and that would be refused, for
-	// another reason.
+	// found has an entry for each change, with the objects that the change hits. The entry at len(changes) has objects that lose fields by no
+	// change that was found, and the one after it objects that would be refused for no such change.
 	found []hits
 	// objects is how many were read.
 	objects quantity
@@ -97,9 +100,6 @@ func Changes(old, crd *definition.CustomResourceDefinition, changes []change.Cha
 	}
 }
 
-// Unstored returns the versions that a write of the status takes out of the stored versions.
-func Unstored(old, crd *definition.CustomResourceDefinition) []string {
-	return slices.DeleteFunc(slices.Clone(old.Status.StoredVersions), func(version string) bool {
 // CompareStatus begins a report about a write of the status. unstored are the changes of the stored versions. The write cannot change the
 // spec, but annotations with rules. CompareStatus returns nil if there is nothing to judge.
 func CompareStatus(old, crd *definition.CustomResourceDefinition, unstored []change.Change) *Report {
@@ -113,6 +113,9 @@ func CompareStatus(old, crd *definition.CustomResourceDefinition, unstored []cha
 	return Changes(old, crd, changes)
 }
 
+// Unstored returns the versions that a write of the status takes out of the stored versions.
+func Unstored(old, crd *definition.CustomResourceDefinition) []string {
+	return slices.DeleteFunc(slices.Clone(old.Status.StoredVersions), func(version string) bool {
 		return slices.Contains(crd.Status.StoredVersions, version)
 	})
 }
@@ -218,10 +221,18 @@ func (r *Report) Refuse(policy definition.GatePolicy, names func() bool) error {
 	}
 	var causes []metav1.StatusCause
 	var messages []string
+	count := 0
 	for i := range r.found {
-		if effect := r.effect(i); effect >= refused {
-			path, message := r.text(i, names)
-			causes = append(causes, metav1.StatusCause{Type: cause(effect), Field: path, Message: message})
+		effect := r.effect(i)
+		if effect < refused {
+			continue
+		}
+		if count++; count > maxCauses {
+			continue
+		}
+		path, message := r.text(i, names)
+		causes = append(causes, metav1.StatusCause{Type: cause(effect), Field: path, Message: message})
+		if count <= maxNamed {
 			messages = append(messages, path+": "+message)
 		}
 	}
@@ -229,7 +240,9 @@ func (r *Report) Refuse(policy definition.GatePolicy, names func() bool) error {
 		policy, definition.GateAnnotation, definition.Warn, Verb)
 	if len(causes) > 0 {
 		// kubectl shows the causes, and not the message.
-		causes[len(causes)-1].Message += "; " + advice
+		last := &causes[len(causes)-1].Message
+		*last = strings.Join(slices.Concat([]string{*last}, more(count-maxCauses), []string{advice}), "; ")
+		messages = append(messages, more(count-maxNamed)...)
 		kind := schema.GroupKind{Group: definition.Kind.Group, Kind: definition.Kind.Kind}
 		err := apierrors.NewInvalid(kind, r.CRD.Name, nil)
 		err.ErrStatus.Details.Causes = causes
@@ -243,6 +256,14 @@ func (r *Report) Refuse(policy definition.GatePolicy, names func() bool) error {
 		return err
 	}
 	return nil
+}
+
+// more returns a text for changes that are not named, none if the number is not positive.
+func more(count int) []string {
+	if count <= 0 {
+		return nil
+	}
+	return []string{finding.Quantity(count, "change") + " more"}
 }
 
 // lateText says that objects could not be read in time.
@@ -271,13 +292,13 @@ func (r *Report) Warnings(policy definition.GatePolicy, names func() bool) []str
 		if !r.isWarned(i, least) {
 			continue
 		}
-		if count++; count <= maxWarnings {
+		if count++; count <= maxNamed {
 			path, message := r.text(i, names)
 			out = append(out, path+": "+message)
 		}
 	}
-	if count > maxWarnings {
-		out = append(out, fmt.Sprintf("%s: %s more, see holdfast schema diff", r.CRD.Name, finding.Quantity(count-maxWarnings, "change")))
+	for _, text := range more(count - maxNamed) {
+		out = append(out, fmt.Sprintf("%s: %s, see holdfast schema diff", r.CRD.Name, text))
 	}
 	if r.Late > 0 {
 		out = append(out, r.lateText())
@@ -285,16 +306,20 @@ func (r *Report) Warnings(policy definition.GatePolicy, names func() bool) []str
 	return out
 }
 
-// Losses returns the places in the definition where a change loses something.
+// Losses returns the first places in the definition where a change loses something, and how many more there are.
 func (r *Report) Losses() []string {
 	var out []string
+	count := 0
 	for i := range r.found {
-		if r.effect(i) == change.Loss {
+		if r.effect(i) != change.Loss {
+			continue
+		}
+		if count++; count <= maxNamed {
 			path, _ := r.text(i, func() bool { return false })
 			out = append(out, path)
 		}
 	}
-	return out
+	return append(out, more(count-maxNamed)...)
 }
 
 // isWarned reports whether a response warns about a change. Package definition warns about weaker rules itself.

@@ -37,6 +37,10 @@ type Change struct {
 	Version, Field string
 
 	hit hit
+	// steps are those of Field. They are parsed once, because each object is compared with each change.
+	steps []value.Step
+	// isUnknown says that Field cannot be parsed. Such a change hits no object by its field.
+	isUnknown bool
 	// isStored is true if objects are stored in the version.
 	isStored bool
 }
@@ -81,8 +85,17 @@ func (c *comparison) all() []Change {
 		}
 	}
 	c.joinVersions()
+	for i := range c.found {
+		c.found[i].parse()
+	}
 	slices.SortStableFunc(c.found, func(a, b Change) int { return cmp.Compare(b.Severity, a.Severity) })
 	return c.found
+}
+
+// parse sets the steps of the field.
+func (c *Change) parse() {
+	pattern, err := value.ParsePattern(c.Field)
+	c.steps, c.isUnknown = pattern.Steps(), err != nil
 }
 
 // comparison collects the changes between two definitions.

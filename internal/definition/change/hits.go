@@ -134,26 +134,21 @@ func (o Examined) IsHit(c Change) bool {
 	if c.hit == everyObject {
 		return true
 	}
-	pattern, err := value.ParsePattern(c.Field)
-	if c.Field == "" {
-		pattern, err = nil, nil
-	}
-	if err != nil || c.hit == noObject {
+	if c.hit == noObject || c.isUnknown {
 		return false
 	}
-	steps := pattern.Steps()
 	switch c.hit {
 	case withField:
-		return has(o.object, steps)
+		return has(o.object, c.steps)
 	case withoutField:
-		return len(steps) > 0 && lacks(o.object, steps)
+		return len(c.steps) > 0 && lacks(o.object, c.steps)
 	case withLoss:
-		return isBelowAny(steps, o.Lost)
+		return isBelowAny(c.steps, o.Lost)
 	case withStorageLoss:
-		return isBelowAny(steps, o.unstored)
+		return isBelowAny(c.steps, o.unstored)
 	}
 	// Errors of allOf, anyOf, oneOf and not have no path.
-	return isBelowAny(steps, o.Refused) || c.Rule == notComparableRule && slices.Contains(o.Refused, "")
+	return isBelowAny(c.steps, o.Refused) || c.Rule == notComparableRule && slices.Contains(o.Refused, "")
 }
 
 func isBelowAny(steps []value.Step, paths []string) bool {
