@@ -43,9 +43,6 @@ type Type struct {
 	// Free returns the names of the fields at the top of an object, or of a configuration, that a controller
 	// computes. Apply does not own them, and they are not judged. Nil means that there are none.
 	Free func(obj map[string]any) []string
-	// Twins are the names of fields that the server keeps equal to another field of the same value, each with the name
-	// of that field. A change of both is one finding, of the other field.
-	Twins map[string]string
 }
 
 // mode returns how two values of the kind are compared.

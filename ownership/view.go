@@ -51,6 +51,10 @@ type node struct {
 	// allocated marks a field for which the server allocates a value. If a client sends the
 	// zero value, the server keeps the stored one.
 	allocated bool
+	// twins are the fields of a record that the server keeps equal to another field of the
+	// record, each with the name of that field. A change of both is one finding, of the other
+	// field.
+	twins map[string]string
 }
 
 // Untyped returns the view of a type that is not known: maps merge by key, lists are
@@ -105,11 +109,13 @@ type Views struct {
 	side    Side
 	done    map[string]*node
 	untyped *node
+	// twins are those of the nodes of models.
+	twins map[string]map[string]string
 }
 
 // NewViews returns a Views of the models of a document.
 func NewViews(models map[string]*spec.Schema, side Side) *Views {
-	return &Views{models: models, side: side, done: map[string]*node{}, untyped: newUntyped()}
+	return &Views{models: models, side: side, done: map[string]*node{}, untyped: newUntyped(), twins: map[string]map[string]string{}}
 }
 
 // View returns the view of one model.
@@ -141,7 +147,9 @@ func (v *Views) model(name string) (*node, error) {
 	if v.side == ServerSide && name == rawExtension {
 		return n, nil
 	}
-	return n, v.fill(n, s)
+	err := v.fill(n, s)
+	n.twins = v.twins[name]
+	return n, err
 }
 
 // of returns the node of a schema inside of another.

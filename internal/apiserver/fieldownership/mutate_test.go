@@ -107,8 +107,14 @@ func (m mutator) object(c *changes, obj map[string]any, s *spec.Schema, path str
 		m.field(c, obj[name], &property, place{path + "." + name, func(v any) { obj[name] = v }})
 	}
 	if s.AdditionalProperties != nil {
-		c.addValue = append(c.addValue, func() { obj[fmt.Sprintf("k%d", m.IntN(3))] = m.value(s.AdditionalProperties.Schema, 2) })
+		c.addValue = append(c.addValue, func() { obj[pick(m, freeKeys)] = m.value(s.AdditionalProperties.Schema, 2) })
 	}
+}
+
+// freeKeys are keys for maps with any keys, such as labels and the data of a ConfigMap. Some are names of fields that follow another
+// field elsewhere, and here follow none.
+var freeKeys = []string{
+	"k0", "k1", "k2", "serviceAccount", "serviceAccountName", "clusterIP", "clusterIPs", "podCIDR", "podCIDRs", "rules",
 }
 
 // place is where a value stands.

@@ -35,9 +35,13 @@ func markAllocated(service *ownership.View) {
 	service.Allocate("spec", "ports", "nodePort")
 }
 
-// twins are the fields that the server keeps equal to another one of the same value, see package native/defaults: the old name of a
-// field, and the list whose first item is the field. The other field wins if a write sets both.
-var twins = map[string]string{"serviceAccount": "serviceAccountName", "clusterIPs": "clusterIP", "podCIDRs": "podCIDR"}
+// markTwins marks the fields that the server keeps equal to another one of the same record, see package native/defaults: the old name
+// of a field, and the list whose first item is the field. The other field wins if a write sets both.
+func markTwins(views *ownership.Views) {
+	views.Follow(corev1.PodSpec{}.OpenAPIModelName(), "serviceAccount", "serviceAccountName")
+	views.Follow(corev1.ServiceSpec{}.OpenAPIModelName(), "clusterIPs", "clusterIP")
+	views.Follow(corev1.NodeSpec{}.OpenAPIModelName(), "podCIDRs", "podCIDR")
+}
 
 // aggregated returns the field that a controller computes in a ClusterRole with an aggregationRule.
 func aggregated(role map[string]any) []string {
@@ -57,6 +61,8 @@ func load() map[schema.GroupKind]*ownership.Type {
 	}
 	scheme, defaulting := native.NewSchemeWithoutDefaults(), native.NewScheme()
 	applied, managed := ownership.NewViews(models, ownership.ClientSide), ownership.NewViews(models, ownership.ServerSide)
+	markTwins(applied)
+	markTwins(managed)
 	types := map[schema.GroupKind]*ownership.Type{}
 	for _, kind := range native.Kinds() {
 		gvk := kind.GroupVersionKind()
@@ -78,7 +84,6 @@ func load() map[schema.GroupKind]*ownership.Type {
 			Canonical: canonical{scheme: scheme, hub: gvk}.decode,
 			Default:   canonical{scheme: defaulting, hub: gvk}.withDefaults,
 			Redacted:  gvk.GroupKind() == corev1.SchemeGroupVersion.WithKind("Secret").GroupKind(),
-			Twins:     twins,
 		}
 		if gvk.GroupKind() == rbacv1.SchemeGroupVersion.WithKind("ClusterRole").GroupKind() {
 			t.Free = aggregated
