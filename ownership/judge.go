@@ -175,15 +175,24 @@ func ResourceOf(group, kind, namespace, name string) string {
 	if group != "" {
 		text = group + "/" + text
 	}
-	if namespace != "" {
-		text += " -n " + namespace
-	}
-	return printable(text)
+	return inNamespace(printableTo(maxName, text), namespace)
 }
+
+// inNamespace adds the namespace of an object to its name. The name is cut before, so that the namespace is never lost.
+func inNamespace(name, namespace string) string {
+	if namespace == "" {
+		return name
+	}
+	return name + " -n " + printable(namespace)
+}
+
+// maxName is how many runes of a kind and a name are repeated in a line. A name has 253 runes at most.
+const maxName = 320
 
 // target names an object as the arguments of kubectl do: deployment.apps/web -n shop. The
 // singular name of a custom resource may be another one than its kind in lower case, so that
-// it is named by its kind.
+// it is named by its kind. The result is empty if the name is too long for a line: a command with a
+// part of it would be about no object, or about another one.
 func target(t *Type, obj map[string]any) string {
 	version, _ := obj["apiVersion"].(string)
 	text, _ := obj["kind"].(string)
@@ -194,13 +203,13 @@ func target(t *Type, obj map[string]any) string {
 		text += "." + group
 	}
 	text += "/" + metadata(obj, "name")
+	if printableTo(maxName, text) != text {
+		return ""
+	}
 	if !plainArgument.MatchString(text) {
 		text = quoted(text)
 	}
-	if namespace := metadata(obj, "namespace"); namespace != "" {
-		text += " -n " + namespace
-	}
-	return printable(text)
+	return inNamespace(text, metadata(obj, "namespace"))
 }
 
 // plainArgument matches the names that a shell does not change.

@@ -56,7 +56,7 @@ func setBackMany(group []*Finding) string {
 // ConflictWarnings returns warnings about the conflicts of a server-side apply with the managers of series. A conflict names the manager and
 // the field only; these lines say how it came about, and what to do. kubectl prints equal warnings of one command once, so they have the object.
 func ConflictWarnings(object string, causes []metav1.StatusCause) []string {
-	var b budget
+	b := budget{resource: printable(object)}
 	for i, cause := range causes {
 		_, rest, _ := strings.Cut(cause.Message, `conflict with "`)
 		manager, _, _ := strings.Cut(rest, `"`)

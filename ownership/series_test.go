@@ -1,6 +1,7 @@
 package ownership_test
 
 import (
+	"regexp"
 	"testing"
 	"time"
 
@@ -94,5 +95,20 @@ func TestConflictWarnings(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+// The last line of too many conflicts names the object too: kubectl prints equal lines of several objects once.
+func TestManyConflictWarnings(t *testing.T) {
+	var causes []metav1.StatusCause
+	for range 40 {
+		causes = append(causes, metav1.StatusCause{
+			Type: metav1.CauseTypeFieldManagerConflict, Message: `conflict with "holdfast-series-settings" using apps/v1`, Field: ".spec.a",
+		})
+	}
+	got := ownership.ConflictWarnings("deployments.apps/web -n default", causes)
+	last := got[len(got)-1]
+	if !regexp.MustCompile(`^and [0-9]+ more fields of deployments.apps/web -n default$`).MatchString(last) || !ownership.IsWarning(last) {
+		t.Errorf("the last of %d lines is %q", len(got), last)
 	}
 }

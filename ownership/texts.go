@@ -110,8 +110,8 @@ func (v *Verdict) transfer(f *Finding) string {
 	if f.unit.Path != nil {
 		field = f.unit.String()
 	}
-	if v.fixed || strings.Contains(field, "…") {
-		// The configuration cannot be rewritten, or the path is too long to be written.
+	if v.fixed || v.target == "" || strings.Contains(field, "…") {
+		// The configuration cannot be rewritten, or the name or the path is too long to be written.
 		return ""
 	}
 	return fmt.Sprintf("`holdfast transfer %s --field %s --to imperative`", v.target, quoted(field))

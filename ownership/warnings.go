@@ -111,12 +111,14 @@ const maxText = 256
 
 // printable returns a text from a client without control characters, and cut, so that
 // it fits into one line of an HTTP header.
-func printable(text string) string {
+func printable(text string) string { return printableTo(maxText, text) }
+
+func printableTo(limit int, text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 		return ' '
 	}, text)
-	return value.Cut(text, maxText)
+	return value.Cut(text, limit)
 }

@@ -111,3 +111,29 @@ func TestOneMoreField(t *testing.T) {
 	}
 	t.Error("all fields fit")
 }
+
+// A long name is cut, and the namespace stays. No command is advised for a name that was cut.
+func TestLongNames(t *testing.T) {
+	const advice = "  To keep it: `holdfast transfer "
+	for name, test := range map[string]struct {
+		length int
+		kept   bool
+	}{"the longest name": {253, true}, "a name that is cut": {400, false}} {
+		t.Run(name, func(t *testing.T) {
+			full := strings.Repeat("n", test.length)
+			content := func(value int) map[string]any {
+				obj := object(t, `{"spec":{"a":1}}`, fmt.Sprintf(`{spec: {a: %d}}`, value))
+				meta := obj["metadata"].(map[string]any)
+				meta["name"], meta["namespace"] = full, "shop"
+				return obj
+			}
+			got := judge(t, loose, content(1), content(2))
+			if len(got) != 1 || !strings.Contains(got[0], "n -n shop field .spec.a") && !strings.Contains(got[0], "… -n shop field .spec.a") {
+				t.Fatalf("told %q", got)
+			}
+			if has := strings.Contains(got[0], advice); has != test.kept || has && !strings.Contains(got[0], full+" -n shop --field '.spec.a'") {
+				t.Errorf("the advice of %q", got[0])
+			}
+		})
+	}
+}
