@@ -256,18 +256,18 @@ func TestUnreadable(t *testing.T) {
 	waittest.Until(t, "the write is allowed", func() bool {
 		return c.patch(t, "settings", `{"data":{"a":"2"}}`, "kubectl-patch") == nil
 	})
-	wantWarning(t, c, `ownership not checked: the object cannot be read: configmaps "settings" is forbidden: `)
+	wantWarning(t, c, `ownership not checked: the object cannot be read: configmaps "settings" is forbidden: `, "(configmaps/settings -n default)")
 	got, err := s.Client(t).CoreV1().ConfigMaps("default").Get(t.Context(), "settings", metav1.GetOptions{})
 	if err != nil || got.Data["a"] != "2" {
 		t.Errorf("stored %v, %v", got.Data, err)
 	}
 }
 
-// wantWarning fails the test unless the client got exactly one warning, with this beginning.
-func wantWarning(t *testing.T, c *client, want string) {
+// wantWarning fails the test unless the client got exactly one warning, with this beginning and this object at its end.
+func wantWarning(t *testing.T, c *client, want, object string) {
 	t.Helper()
-	if warnings := c.warnings(); len(warnings) != 1 || !strings.HasPrefix(warnings[0], want) {
-		t.Errorf("warnings %q, want %q", warnings, want)
+	if warnings := c.warnings(); len(warnings) != 1 || !strings.HasPrefix(warnings[0], want) || !strings.HasSuffix(warnings[0], " "+object) {
+		t.Errorf("warnings %q, want %q and %s", warnings, want, object)
 	}
 }
 
@@ -296,14 +296,14 @@ func TestDryRunRefused(t *testing.T) {
 		if err := c.patch(t, "settings", fmt.Sprintf(`{"data":{"a":%q}}`, command), "kubectl-patch"); err != nil {
 			t.Errorf("%s: %v", command, err)
 		}
-		wantWarning(t, c, want)
+		wantWarning(t, c, want, "(ConfigMap/settings -n default)")
 	}
 	replace := newClient(t, server, "holdfast replace")
 	empty := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}}
 	if _, err := replace.CoreV1().ConfigMaps("default").Update(t.Context(), empty, metav1.UpdateOptions{}); err != nil {
 		t.Error(err)
 	}
-	wantWarning(t, replace, want)
+	wantWarning(t, replace, want, "(ConfigMap/settings -n default)")
 	c := newClient(t, server, "holdfast patch")
 	if err := c.patch(t, "free", `{"data":{"a":"2"}}`, "kubectl-patch"); err != nil {
 		t.Error(err)

@@ -76,7 +76,7 @@ func (w *write) create() (*http.Response, error) {
 	}
 	updated, err := w.dryRun(body)
 	if err != nil {
-		return w.sendUnchecked(body, err)
+		return w.sendUnchecked(body, ownership.Resource(live), err)
 	}
 	judged := newWrite(w.typeOf(live), live, updated, writer)
 	verdict := judgement.Judge(judged, w.cache)

@@ -26,7 +26,7 @@ func (w *write) update() (*http.Response, error) {
 		// The write may create the object, and a new object has no owned fields.
 		return w.sendBody(body)
 	case err != nil:
-		return w.sendUnchecked(body, fmt.Errorf("the object cannot be read: %w", err))
+		return w.sendUnchecked(body, w.named(), fmt.Errorf("the object cannot be read: %w", err))
 	case !needsCheck(live, writer):
 		return w.sendBody(body)
 	}
@@ -36,7 +36,7 @@ func (w *write) update() (*http.Response, error) {
 		updated, err = w.updated(live, body)
 	}
 	if err != nil {
-		return w.sendUnchecked(body, err)
+		return w.sendUnchecked(body, ownership.Resource(live), err)
 	}
 	judged := newWrite(w.typeOf(live), live, updated, writer)
 	verdict := judgement.Judge(judged, w.cache)

@@ -175,10 +175,15 @@ func (w *write) sendBody(body []byte) (*http.Response, error) {
 }
 
 // sendUnchecked sends a write that could not be checked. If the server accepts it, a warning
-// tells the reason. If not, the response of the server is returned unchanged.
-func (w *write) sendUnchecked(body []byte, why error) (*http.Response, error) {
+// names the object and tells the reason. If not, the response of the server is returned unchanged.
+func (w *write) sendUnchecked(body []byte, resource string, why error) (*http.Response, error) {
 	resp, err := w.sendBody(body)
-	return withWarnings(resp, ownership.Verdict{Note: why.Error()}), err
+	return withWarnings(resp, ownership.Verdict{Resource: resource, Note: why.Error()}), err
+}
+
+// named returns the name of the object in messages, as far as the path of the request tells it: with its resource instead of its kind.
+func (w *write) named() string {
+	return ownership.ResourceOf(w.info.APIGroup, w.info.Resource, w.info.Namespace, w.info.Name)
 }
 
 // lastApplied returns the last-applied configuration of an object, "" if there is none.
