@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,13 +28,6 @@ const (
 	CommandHeader = "Kubectl-Command"
 )
 
-// writable are the endpoints of an object that can change a field with an owner: the object
-// itself, and some of its subresources. A write to the status can change metadata.
-var writable = []string{"", "ephemeralcontainers", "finalize", "resize", "scale", "status"}
-
-// IsWritable reports whether an endpoint of an object can change a field with an owner. The object itself has no subresource.
-func IsWritable(subresource string) bool { return slices.Contains(writable, subresource) }
-
 // Filter wraps the handlers of resources. It runs after authorization. Bodies are read
 // up to maxBody bytes; zero means no limit.
 func (c *Checker) Filter(next http.Handler, maxBody int64) http.Handler {
@@ -50,7 +42,7 @@ func (c *Checker) Filter(next http.Handler, maxBody int64) http.Handler {
 		case info.Verb == "get" && info.Subresource == "" && req.URL.Query().Get(commandsQuery) == commandsValue:
 			c.serveCommands(next, w, req)
 			return
-		case (info.Verb == "update" || info.Verb == "patch") && IsWritable(info.Subresource):
+		case (info.Verb == "update" || info.Verb == "patch") && ownership.IsWritable(info.Subresource):
 			r, judged := newRequest(req, info)
 			if r.writer.Act == ownership.Replace && info.Verb == "update" && info.Subresource == "" {
 				r.body = readBody(judged, maxBody)

@@ -97,7 +97,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		forced.Header.Set(server.ForceHeader, "true")
 		req = forced
 	}
-	if (info.Verb == "update" || info.Verb == "patch") && server.IsWritable(info.Subresource) {
+	if (info.Verb == "update" || info.Verb == "patch") && ownership.IsWritable(info.Subresource) {
 		w.req = req
 		return w.update()
 	}

@@ -16,10 +16,14 @@ import (
 func (w wanted) owners() admissionregistrationv1.ValidatingWebhook {
 	out := w.webhook(OwnershipWebhook, OwnershipPath)
 	out.FailurePolicy, out.TimeoutSeconds = new(admissionregistrationv1.Ignore), new(int32(ownershipSeconds))
+	resources := []string{"*"}
+	for _, endpoint := range ownership.Endpoints() {
+		resources = append(resources, endpoint.Resource+"/"+endpoint.Subresource)
+	}
 	out.Rules = []admissionregistrationv1.RuleWithOperations{{
 		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
 		Rule: admissionregistrationv1.Rule{
-			APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*", "*/scale", "*/status", "pods/resize", "pods/ephemeralcontainers"},
+			APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: resources,
 			Scope: new(admissionregistrationv1.AllScopes),
 		},
 	}}

@@ -47,7 +47,7 @@ func ownedObjects() map[string]ownedObject {
 	const scaler = `{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: h}, spec: {maxReplicas: 3, ` +
 		`targetCPUUtilizationPercentage: 50, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`
 	const secret = `{apiVersion: v1, kind: Secret, metadata: {name: keys}, stringData: {a: "1"}}`
-	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}}`
+	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {team: red}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}}`
 	return map[string]ownedObject{
 		"config":  {configMapPath, "settings", settings, settings},
 		"drifted": {configMapPath, "settings", settings, strings.Replace(settings, `a: "1"`, `a: "2"`, 1)},
@@ -188,7 +188,7 @@ func TestOwnership(t *testing.T) {
 				!strings.HasPrefix(f.sendOwned(scale.as("writer")), "Forbidden")
 		})
 	}
-	warned := 0
+	warned, replaced := 0, ""
 	for name, writes := range map[string][]ownedWrite{
 		"patch":                  {patch.to("config", `{data: {a: "3"}}`)},
 		"patch of a free field":  {patch.to("config", `{data: {z: "3"}}`)},
@@ -211,6 +211,7 @@ func TestOwnership(t *testing.T) {
 		"pause":                  {{object: "web", manager: "kubectl-rollout", media: strategic, body: `{spec: {paused: true}}`}},
 		"replace":                {{object: "config", manager: "kubectl-replace", media: merge, body: replacement}},
 		"resize":                 {{object: "pod", manager: "kubectl-patch", media: strategic, subresource: "/resize", body: larger}},
+		"the status":             {{object: "pod", manager: "kubectl-patch", media: merge, subresource: "/status", body: `{metadata: {labels: {team: blue}}}`}},
 		"scale":                  {scale},
 		"scale, the same":        {scale.to("web", `{spec: {replicas: 2}}`)},
 		"a custom resource":      {patch.to("widget", `{spec: {size: big}}`)},
@@ -241,6 +242,12 @@ func TestOwnership(t *testing.T) {
 		if want != "ok" {
 			warned++
 		}
+		if name == "replace" {
+			replaced = got
+		}
+	}
+	if want := "ConfigMap/settings -n default is managed with kubectl apply; the replacement has no last-applied configuration"; !strings.Contains(replaced, want) {
+		t.Errorf("kubectl replace: the guard says %q, want %q", replaced, want)
 	}
 	if warned < 20 {
 		t.Errorf("only %d writes were warned about or refused", warned)
