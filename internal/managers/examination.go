@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"holdfast.dev/holdfast/ownership"
@@ -14,27 +15,68 @@ type examination struct {
 	ownership.Subject
 	entries       []entry
 	configuration ownership.Configuration
+	// gone are managers that no longer apply.
+	gone []string
 	// appliers are the entries that apply the object with server-side apply, the newest first. earlier are those of earlier ways of
 	// applying, and ordinary all others.
 	appliers, earlier, ordinary []entry
 	found                       []Stuck
+	unexamined                  []Unexamined
 }
 
+// role says what an entry is for the object.
+type role int
+
+const (
+	ordinary role = iota
+	applying
+	earlier
+)
+
 // sort puts the entries into appliers, earlier and ordinary. It returns the tools with several entries.
-func (e *examination) sort(gone []string) []Mixed {
-	const isApplier, isEarlier = 1, 2
-	kinds := make([]int, len(e.entries))
+func (e *examination) sort() []Mixed {
+	roles := make([]role, len(e.entries))
 	for i, one := range e.entries {
-		switch {
-		case !one.isFile():
-		case slices.Contains(gone, one.Manager):
-			kinds[i] = isEarlier
-		case one.Operation == apply:
-			kinds[i] = isApplier
-		case one.Manager == ClientSideApply || one.Manager == BeforeFirstApply:
-			kinds[i] = isEarlier
+		roles[i] = e.roleOf(one)
+	}
+	mixed := e.replaced(roles)
+	for i, one := range e.entries {
+		switch roles[i] {
+		case applying:
+			e.appliers = append(e.appliers, one)
+		case earlier:
+			e.earlier = append(e.earlier, one)
+		default:
+			e.ordinary = append(e.ordinary, one)
 		}
 	}
+	slices.SortStableFunc(e.appliers, func(a, b entry) int { return order(b, a) })
+	return mixed
+}
+
+// roleOf returns the role of an entry, without a look at the other ones.
+func (e *examination) roleOf(one entry) role {
+	switch {
+	case !one.isFile():
+		return ordinary
+	case e.isGone(one):
+		return earlier
+	case one.Operation == apply:
+		return applying
+	case one.Manager == ClientSideApply || one.Manager == BeforeFirstApply:
+		return earlier
+	}
+	return ordinary
+}
+
+// isGone reports whether an entry is of a manager that no longer applies.
+func (e *examination) isGone(one entry) bool {
+	return one.isFile() && slices.Contains(e.gone, one.Manager)
+}
+
+// replaced gives the role of earlier entries to those that a newer entry of the same tool has replaced. It returns the tools with several
+// writers.
+func (e *examination) replaced(roles []role) []Mixed {
 	var mixed []Mixed
 	for _, tool := range Tools() {
 		var of []int
@@ -52,35 +94,83 @@ func (e *examination) sort(gone []string) []Mixed {
 		newest := slices.MaxFunc(of, func(a, b int) int { return order(e.entries[a], e.entries[b]) })
 		for _, i := range of {
 			// A tool that applies with patches again removes fields whatever entries they have.
-			if i != newest && (e.entries[newest].Operation == apply || kinds[i] == isApplier) {
-				kinds[i] = isEarlier
+			if i != newest && (e.entries[newest].Operation == apply || roles[i] == applying) {
+				roles[i] = earlier
 			}
 		}
 	}
-	for i, one := range e.entries {
-		switch kinds[i] {
-		case isApplier:
-			e.appliers = append(e.appliers, one)
-		case isEarlier:
-			e.earlier = append(e.earlier, one)
-		default:
-			e.ordinary = append(e.ordinary, one)
-		}
-	}
-	slices.SortStableFunc(e.appliers, func(a, b entry) int { return order(b, a) })
 	return mixed
 }
 
-// isClientSide reports whether nothing but client-side apply applies the object. It keeps only the entries of kubectl as earlier ones:
-// these have the fields that kubectl apply set.
-func (e *examination) isClientSide() bool {
-	kubectl := Tools()[slices.IndexFunc(Tools(), func(t Tool) bool { return slices.Contains(t.Earlier, clientSide) })]
-	e.earlier = slices.DeleteFunc(e.earlier, func(one entry) bool { return !kubectl.isOf(one) })
-	return slices.ContainsFunc(e.earlier, func(one entry) bool { return WriterOf(one.ManagedFieldsEntry) == clientSide })
+// several returns the managers of server-side apply if there are more than one.
+func (e *examination) several() []string {
+	var names []string
+	for _, one := range e.appliers {
+		if !slices.Contains(names, one.Manager) {
+			names = append(names, one.Manager)
+		}
+	}
+	if len(names) < 2 {
+		return nil
+	}
+	slices.Sort(names)
+	return names
 }
 
-// clientSide is the writer of client-side apply.
-var clientSide = Writer{ClientSideApply, update}
+// keptOnServer returns why an entry keeps a field that the managers of server-side apply leave out.
+func (e *examination) keptOnServer(_ entry, path fieldpath.Path) (Reason, string) {
+	for _, applier := range e.appliers {
+		if applier.owns(path) {
+			return CoOwned, applier.Manager
+		}
+	}
+	return LeftBehind, e.appliers[0].Manager
+}
+
+// clientSide returns the manager that applies the object with client-side apply, if nothing applies it on the server: the newest one of
+// the tools that do so. It is empty if there is none. The entries of these tools, and those of managers that are gone, are then the
+// earlier ones: they have the fields that were applied.
+func (e *examination) clientSide() string {
+	if len(e.appliers) > 0 {
+		return ""
+	}
+	var tools []Tool
+	var applying []entry
+	for _, tool := range Tools() {
+		of := slices.DeleteFunc(slices.Clone(e.entries), func(one entry) bool { return !e.appliesClientSide(tool, one) })
+		if len(of) > 0 {
+			tools, applying = append(tools, tool), append(applying, of...)
+		}
+	}
+	if len(tools) == 0 {
+		return ""
+	}
+	e.earlier, e.ordinary = nil, nil
+	for _, one := range e.entries {
+		isOfTool := slices.ContainsFunc(tools, func(tool Tool) bool { return tool.isOf(one) })
+		if one.isFile() && (isOfTool || e.isGone(one)) {
+			e.earlier = append(e.earlier, one)
+		} else {
+			e.ordinary = append(e.ordinary, one)
+		}
+	}
+	return slices.MaxFunc(applying, order).Manager
+}
+
+// appliesClientSide reports whether an entry shows that a tool applies the object as "kubectl apply" does. A tool other than kubectl does so
+// if the object has a last-applied configuration, which is not that of kubectl: kubectl has no entry, or the object has a mark of the tool.
+func (e *examination) appliesClientSide(tool Tool, one entry) bool {
+	writer := WriterOf(one.ManagedFieldsEntry)
+	if !one.isFile() || e.isGone(one) || !slices.Contains(tool.ClientSide, writer) {
+		return false
+	}
+	if writer.Manager == ClientSideApply {
+		return true
+	}
+	isKubectl := func(other entry) bool { return other.Manager == ClientSideApply }
+	return e.IsApplied() &&
+		(!slices.ContainsFunc(e.entries, isKubectl) || tool.marks(&unstructured.Unstructured{Object: e.Object}))
+}
 
 // order returns a number above zero if a is newer than b, and below zero if it is older.
 func order(a, b entry) int {
@@ -106,9 +196,10 @@ func (e *examination) writers(of []int) []Writer {
 
 // findKept adds the fields that an earlier entry keeps. why returns the reason, empty for a field that is not stuck, and the manager
 // that applies.
-func (e *examination) findKept(why func(fieldpath.Path) (Reason, string)) {
+func (e *examination) findKept(why func(entry, fieldpath.Path) (Reason, string)) {
 	for _, one := range e.earlier {
 		if e.isOtherVersion(one) {
+			e.leaveOut(one)
 			continue
 		}
 		v := visit{examination: e, entry: one, why: why}
@@ -119,68 +210,26 @@ func (e *examination) findKept(why func(fieldpath.Path) (Reason, string)) {
 // isOtherVersion reports whether an entry is in another version of the API than the object. Its fields may have other names.
 func (e *examination) isOtherVersion(one entry) bool { return one.APIVersion != e.Object["apiVersion"] }
 
-// visit visits the fields of an earlier entry.
-type visit struct {
-	*examination
-	entry entry
-	why   func(fieldpath.Path) (Reason, string)
-	path  fieldpath.Path
+// leaveOut notes that an entry is not examined.
+func (e *examination) leaveOut(one entry) {
+	left := Unexamined{WriterOf(one.ManagedFieldsEntry), one.APIVersion}
+	if !slices.Contains(e.unexamined, left) {
+		e.unexamined = append(e.unexamined, left)
+	}
 }
 
-// fields visits a set of fields inside of a value. around is the reason why the list item around it is stuck: its fields are stuck with
-// it, and are not shown for the same reason.
-func (v *visit) fields(set *fieldpath.Set, value any, around Reason) {
-	each := func(element fieldpath.PathElement) {
-		inside, ok := child(value, element)
-		if !ok || inside == nil || len(v.path) == 0 && isServerSet(element) {
-			return
-		}
-		v.path = append(v.path, element)
-		defer func() { v.path = v.path[:len(v.path)-1] }()
-		below, hasBelow := set.Children.Get(element)
-		reason := around
-		if set.Members.Has(element) && (!hasBelow || element.Key != nil) {
-			reason = v.judge(around, inside)
-		}
-		if hasBelow {
-			v.fields(below, inside, reason)
-		}
-	}
-	set.Members.Iterate(each)
-	set.Children.Iterate(func(element fieldpath.PathElement) {
-		if !set.Members.Has(element) {
-			each(element)
-		}
-	})
-}
-
-// judge adds the field at the path if it is stuck, and returns the reason.
-func (v *visit) judge(around Reason, inside any) Reason {
-	isOwned := slices.ContainsFunc(v.ordinary, func(one entry) bool { return one.owns(v.path) })
-	if isOwned || v.path.Equals(lastApplied) || isComposite(inside) && v.path[len(v.path)-1].Key == nil && v.isGranular() {
-		return around
-	}
-	reason, applier := v.why(v.path)
-	if reason == "" || reason == around {
-		return around
-	}
-	shown, ok := ownership.PathOf(v.path)
-	if !ok || v.IsFree(shown) {
-		return around
-	}
-	v.found = append(v.found, Stuck{Path: shown, Reason: reason, Writer: WriterOf(v.entry.ManagedFieldsEntry), Applier: applier})
-	return reason
-}
-
-// isGranular reports whether the value at the path has fields of other entries inside of it: then the entry owns only that the value is
-// there.
-func (v *visit) isGranular() bool {
-	return slices.ContainsFunc(v.entries, func(one entry) bool { return one.hasBelow(v.path) })
-}
-
-// findUnrecorded adds the fields of the last-applied configuration that no entry has.
+// findUnrecorded adds the fields of the last-applied configuration that no entry has. An entry in another version may have any of them
+// under another name, so there is no answer then.
 func (e *examination) findUnrecorded() {
-	if !e.IsApplied() || slices.ContainsFunc(e.entries, e.isOtherVersion) {
+	if !e.IsApplied() {
+		return
+	}
+	if slices.ContainsFunc(e.entries, e.isOtherVersion) {
+		for _, one := range e.entries {
+			if e.isOtherVersion(one) {
+				e.leaveOut(one)
+			}
+		}
 		return
 	}
 	fields, _ := e.Fields()
@@ -215,20 +264,4 @@ func (e *examination) withoutDefaults() []Stuck {
 		_, isDefault := candidates[one.Path.String()]
 		return isDefault && one.Reason != CoOwned
 	})
-}
-
-// isServerSet reports whether an element at the top of an object has no owner that applies it.
-func isServerSet(element fieldpath.PathElement) bool {
-	return element.FieldName == nil || slices.Contains([]string{"apiVersion", "kind", "status"}, *element.FieldName)
-}
-
-// isComposite reports whether a value has values inside.
-func isComposite(v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		return len(v) > 0
-	case []any:
-		return len(v) > 0
-	}
-	return false
 }

@@ -39,6 +39,9 @@ type Move struct {
 	Took []metav1.ManagedFieldsEntry `json:"took"`
 	// Gave is the entry that gets fields, with those that it did not have before.
 	Gave metav1.ManagedFieldsEntry `json:"gave"`
+	// Left are the entries whose fields do not move, because the object does not have them at the same path in the version of the new
+	// entry. Each has the fields that it keeps.
+	Left []metav1.ManagedFieldsEntry `json:"-"`
 }
 
 // Empty reports whether nothing moves.
@@ -69,7 +72,11 @@ func (s Selection) Plan(obj Object) (Move, error) {
 		}
 		part := s.within(set)
 		if entry.APIVersion != move.Gave.APIVersion {
-			part = part.Intersection(existing(part, obj, move.Gave.APIVersion))
+			found := existing(part, obj, move.Gave.APIVersion)
+			if err := move.leave(entry, part.Difference(found)); err != nil {
+				return Move{}, err
+			}
+			part = part.Intersection(found)
 		}
 		if part.Empty() {
 			continue
@@ -83,6 +90,16 @@ func (s Selection) Plan(obj Object) (Move, error) {
 	fields, err := Encode(all.Difference(had))
 	move.Gave.FieldsV1 = fields
 	return move, err
+}
+
+// leave adds an entry with the fields that it keeps.
+func (m *Move) leave(entry metav1.ManagedFieldsEntry, kept *fieldpath.Set) (err error) {
+	if kept.Empty() {
+		return nil
+	}
+	entry.FieldsV1, err = Encode(kept)
+	m.Left = append(m.Left, entry)
+	return err
 }
 
 // isTarget reports whether an entry is the one that gets fields.

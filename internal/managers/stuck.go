@@ -31,7 +31,7 @@ type Stuck struct {
 	Reason Reason
 	// Writer has the entry that keeps the field. It is empty for NotRecorded.
 	Writer Writer
-	// Applier is the manager that applies the object now.
+	// Applier is the manager that applies the object now. It is empty if none does, because the managers that did are gone.
 	Applier string
 }
 
@@ -59,6 +59,17 @@ type Findings struct {
 	// Updates is the number of entries of updates. Merged means that the API server has merged some.
 	Updates int
 	Merged  bool
+	// Appliers are the managers of server-side apply, if there are several that may still apply.
+	Appliers []string
+	// Unexamined are entries in another version of the API than the object: their fields may have other names in it.
+	Unexamined []Unexamined
+}
+
+// Unexamined is an entry that was not examined.
+type Unexamined struct {
+	Writer
+	// Version is the version of the API that the entry is in.
+	Version string
 }
 
 // NearLimit reports whether the object has almost as many entries of updates as the API server keeps, or had more.
@@ -66,6 +77,9 @@ func (f Findings) NearLimit() bool { return f.Merged || f.Updates >= nearLimit }
 
 // Examine finds the fields of an object that no apply removes, and what makes such fields. gone are managers that no longer apply. A
 // field that an ordinary writer owns, such as a controller or kubectl scale, is not stuck.
+//
+// The managers that apply an object decide what is stuck. A manager of server-side apply removes the fields that only it owns. Client-side
+// apply removes the fields of the last-applied configuration, whatever entries have them.
 func Examine(subject ownership.Subject, gone []string) (Findings, error) {
 	entries, err := decodeAll(subject.Managers)
 	if err != nil {
@@ -78,29 +92,30 @@ func Examine(subject ownership.Subject, gone []string) (Findings, error) {
 		}
 		found.Merged = found.Merged || entry.Manager == MergedManager
 	}
-	e := examination{Subject: subject, entries: entries, configuration: subject.Configuration()}
-	found.Tools = e.sort(gone)
+	e := examination{Subject: subject, entries: entries, configuration: subject.Configuration(), gone: gone}
+	found.Tools = e.sort()
+	clientSide := e.clientSide()
 	switch {
 	case len(e.appliers) > 0:
-		e.findKept(func(path fieldpath.Path) (Reason, string) {
-			for _, applier := range e.appliers {
-				if applier.owns(path) {
-					return CoOwned, applier.Manager
-				}
-			}
-			return LeftBehind, e.appliers[0].Manager
-		})
+		e.findKept(e.keptOnServer)
 		e.findUnrecorded()
-	case e.isClientSide():
-		e.findKept(func(path fieldpath.Path) (Reason, string) {
+	case clientSide != "":
+		e.findKept(func(one entry, path fieldpath.Path) (Reason, string) {
 			shown, ok := ownership.PathOf(path)
-			if !ok || e.configuration.Sets(shown) {
+			switch {
+			case !ok || e.configuration.Sets(shown):
 				return "", ""
+			case e.isGone(one):
+				return LeftBehind, clientSide
 			}
-			return NotApplied, ClientSideApply
+			return NotApplied, clientSide
 		})
+	default:
+		// No other manager applies the object, so every field of a manager that is gone stays.
+		e.earlier = slices.DeleteFunc(e.earlier, func(one entry) bool { return !e.isGone(one) })
+		e.findKept(func(entry, fieldpath.Path) (Reason, string) { return LeftBehind, "" })
 	}
-	found.Stuck = e.withoutDefaults()
+	found.Stuck, found.Unexamined, found.Appliers = e.withoutDefaults(), e.unexamined, e.several()
 	return found, nil
 }
 

@@ -80,7 +80,7 @@ func lines(found managers.Findings) []string {
 
 func TestExamine(t *testing.T) {
 	t.Parallel()
-	const csa, helm = "kubectl-client-side-apply Update ", "helm Update "
+	const csa, helm, argo = "kubectl-client-side-apply Update ", "helm Update ", "argocd-controller Update "
 	file := func(data string) string {
 		return `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":` + data + `}`
 	}
@@ -161,6 +161,36 @@ func TestExamine(t *testing.T) {
 		"a field that the object no longer has": {
 			entries: []string{entry(csa+"1", `{"f:data": {"f:gone": {}}}`), entry("kubectl Apply 2", onlyA)},
 		},
+		"a manager that is gone, with client-side apply": {
+			config: file(`{"a":"1"}`), gone: []string{"old-ci"},
+			entries: []string{entry("old-ci Update 1", both), entry(csa+"2", onlyA)},
+			want:    []string{"left behind: old-ci Update, kubectl-client-side-apply: .data.b"},
+		},
+		"a manager that is gone, and no other": {
+			gone: []string{"old-ci"}, entries: []string{entry("old-ci Apply 1", onlyA), entry("old-ci Update 1", onlyB), entry("kube-controller-manager Update 1", onlyA)},
+			want: []string{"left behind: old-ci Update, : .data.b"},
+		},
+		"client-side apply is gone": {
+			config: file(`{"a":"1"}`), gone: []string{"kubectl-client-side-apply"}, entries: []string{entry(csa+"1", onlyA)},
+			want: []string{"left behind: kubectl-client-side-apply Update, : .data.a"},
+		},
+		"client-side apply of Argo CD": {
+			config: file(`{"a":"1"}`), entries: []string{entry(argo+"1", both)},
+			want: []string{"not applied: argocd-controller Update, argocd-controller: .data.b"},
+		},
+		"client-side apply of two versions of Argo CD": {
+			config: file(`{"a":"1"}`), entries: []string{entry("argocd-application-controller Update 1", onlyB), entry(argo+"2", onlyA)},
+			want: []string{"not applied: argocd-application-controller Update, argocd-controller: .data.b"},
+		},
+		// The configuration is that of kubectl, and a controller has patched the object.
+		"updates of Argo CD beside kubectl apply": {
+			config: file(`{"a":"1"}`), entries: []string{entry(csa+"1", onlyA), entry(argo+"2", onlyB)},
+		},
+		"updates of Argo CD without a configuration": {entries: []string{entry(argo+"1", both)}},
+		"server-side apply of Argo CD before client-side": {
+			config: file(`{"a":"1"}`), entries: []string{entry("argocd-controller Apply 1", onlyB), entry(argo+"2", onlyA)},
+			want: []string{"not applied: argocd-controller Apply, argocd-controller: .data.b"},
+		},
 		"another version of the API": {
 			config: file(`{"a":"1","b":"2"}`), entries: []string{
 				strings.Replace(entry(csa+"1", both), "VERSION", "v2", 1), entry("kubectl Apply 2", onlyA),
@@ -178,6 +208,59 @@ func TestExamine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, lines(examine(t, test.config, test.gone, test.entries...))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestExamineMarked examines an object of kubectl apply that Argo CD has taken over: a mark tells it.
+func TestExamineMarked(t *testing.T) {
+	t.Parallel()
+	got := examineObject(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, labels: {argocd.argoproj.io/instance: shop}, annotations: {`+
+		lastApplied(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{}}`)+`}, managedFields: [`+
+		entry("kubectl-client-side-apply Update 1", onlyA)+", "+entry("argocd-controller Update 2", onlyB)+`]}, data: {a: "1", b: "2"}}`, nil)
+	if diff := cmp.Diff([]string{
+		"not applied: argocd-controller Update, argocd-controller: .data.b",
+		"not applied: kubectl-client-side-apply Update, argocd-controller: .data.a",
+	}, lines(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestExamineSilence checks what Examine says about entries that it does not examine, and about appliers that may be gone.
+func TestExamineSilence(t *testing.T) {
+	t.Parallel()
+	old := func(name string) string { return strings.Replace(entry(name, both), "VERSION", "v2", 1) }
+	const config = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{"a":"1"}}`
+	tests := map[string]struct {
+		config     string
+		entries    []string
+		unexamined []managers.Unexamined
+		appliers   []string
+	}{
+		"an earlier entry": {
+			entries:    []string{old("kubectl-client-side-apply Update 1"), entry("kubectl Apply 2", onlyA)},
+			unexamined: []managers.Unexamined{{Writer: managers.Writer{Manager: "kubectl-client-side-apply", Operation: "Update"}, Version: "v2"}},
+		},
+		"with client-side apply only": {
+			config: config, entries: []string{old("kubectl-client-side-apply Update 1")},
+			unexamined: []managers.Unexamined{{Writer: managers.Writer{Manager: "kubectl-client-side-apply", Operation: "Update"}, Version: "v2"}},
+		},
+		"another entry, with a configuration": {
+			config: config, entries: []string{old("third Update 1"), entry("kubectl Apply 2", onlyA)},
+			unexamined: []managers.Unexamined{{Writer: managers.Writer{Manager: "third", Operation: "Update"}, Version: "v2"}},
+		},
+		"another entry": {entries: []string{old("third Update 1"), entry("kubectl Apply 2", onlyA)}},
+		"two appliers":  {entries: []string{entry("deployer Apply 2", onlyB), entry("ci Apply 1", onlyA)}, appliers: []string{"ci", "deployer"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := examine(t, test.config, nil, test.entries...)
+			if diff := cmp.Diff(test.unexamined, got.Unexamined); diff != "" {
+				t.Errorf("not examined (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.appliers, got.Appliers); diff != "" {
+				t.Errorf("appliers (-want +got):\n%s", diff)
 			}
 		})
 	}

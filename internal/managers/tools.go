@@ -25,6 +25,9 @@ type Tool struct {
 	// Earlier are the ways in which the tool, or an earlier version of it, applied too. Fields of these entries stay when the tool
 	// no longer has them in its files.
 	Earlier []Writer
+	// ClientSide are those of Earlier with which the tool applies as "kubectl apply" does: it writes the last-applied configuration,
+	// and removes the fields that its file no longer has by it.
+	ClientSide []Writer
 }
 
 // The managers of client-side apply.
@@ -43,15 +46,17 @@ const (
 
 // Applies reports whether the tool applies an object: the object has a mark of the tool, or an entry of one of its managers.
 func (t Tool) Applies(obj metav1.Object) bool {
-	for _, mark := range t.Marks {
+	return t.marks(obj) || slices.ContainsFunc(obj.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return WriterOf(entry) == t.Writer || slices.Contains(t.Earlier, WriterOf(entry))
+	})
+}
+
+// marks reports whether an object has a mark of the tool.
+func (t Tool) marks(obj metav1.Object) bool {
+	return slices.ContainsFunc(t.Marks, func(mark string) bool {
 		_, isLabel := obj.GetLabels()[mark]
 		_, isAnnotation := obj.GetAnnotations()[mark]
-		if isLabel || isAnnotation {
-			return true
-		}
-	}
-	return slices.ContainsFunc(obj.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
-		return WriterOf(entry) == t.Writer || slices.Contains(t.Earlier, WriterOf(entry))
+		return isLabel || isAnnotation
 	})
 }
 
@@ -61,13 +66,15 @@ func Tools() []Tool {
 		{
 			Name: "kubectl", Writer: Writer{"kubectl", apply},
 			// "kubectl apply --server-side" writes the last-applied configuration as kubectl-last-applied.
-			Earlier: []Writer{{ClientSideApply, update}, {"kubectl-last-applied", apply}},
+			Earlier:    []Writer{{ClientSideApply, update}, {"kubectl-last-applied", apply}},
+			ClientSide: []Writer{{ClientSideApply, update}},
 		},
 		{
 			Name: "Argo CD", Writer: Writer{"argocd-controller", apply},
 			Marks: []string{"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance"},
 			// Without ServerSideApply=true, Argo CD applies with the code of kubectl, under its own name.
-			Earlier: []Writer{{"argocd-controller", update}, {"argocd-application-controller", update}},
+			Earlier:    []Writer{{"argocd-controller", update}, {"argocd-application-controller", update}},
+			ClientSide: []Writer{{"argocd-controller", update}, {"argocd-application-controller", update}},
 		},
 		{
 			Name: "Flux", Writer: Writer{"kustomize-controller", apply},
