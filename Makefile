@@ -134,7 +134,7 @@ hollow: ## one server with many node agents that write no files (HOLLOW=NODESxPO
 
 .PHONY: soak
 soak: ## run the soak tests for SOAKTIME (make test runs them for seconds)
-	HOLDFAST_SOAK=$(SOAKTIME) go test -run Soak -count 1 -v -timeout 60m \
+	HOLDFAST_SOAK=$(SOAKTIME) HOLDFAST_SEED=$(SEED) go test -run Soak -count 1 -v -timeout 60m \
 		$$(grep -rlE '^func TestSoak' --include='*_test.go' --exclude-dir=test . | xargs -n1 dirname | sort -u)
 
 # The random choices of a run come from a seed, which each test prints: make faults SEED=... FAULTS=TestKill repeats them.

@@ -15,8 +15,8 @@ import (
 	"holdfast.dev/holdfast/ownership"
 )
 
-// defaultRate is the number of objects that a transfer changes in a second, unless --rate says otherwise. It is the rate of
-// requests that kubectl itself allows.
+// defaultRate is the number of requests for single objects that a transfer sends in a second, unless --rate says otherwise. It is the
+// rate of requests that kubectl itself allows.
 const defaultRate = 50
 
 // bulkOptions are the flags of transfer for many objects.
@@ -38,7 +38,7 @@ func (b *bulkOptions) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&b.preset, "preset", "", "move the fields that a tool expects to own: "+strings.Join(presetNames(), ", "))
 	flags.StringVar(&b.record, "record", "", "with --from, the file that records what moved: --undo goes back with it, and a run goes on with it")
 	flags.StringVar(&b.undo, "undo", "", "move the fields of a record back")
-	flags.Float32Var(&b.rate, "rate", defaultRate, "with --from or --undo, how many objects to change in a second")
+	flags.Float32Var(&b.rate, "rate", defaultRate, "with --from or --undo, how many requests for single objects to send in a second")
 	flags.StringVarP(&b.labels, "selector", "l", "", "with --from, change only objects with these labels")
 	flags.BoolVarP(&b.allNamespaces, "all-namespaces", "A", false, "with --from, change objects of all namespaces, and those without one")
 }

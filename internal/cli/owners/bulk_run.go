@@ -27,9 +27,12 @@ func (t transferOptions) runBulk(cmd *cobra.Command, o objects, args []string) (
 	if err != nil {
 		return err
 	}
-	kinds, err := plan.kinds(o.factory, m.notes)
+	kinds, unavailable, err := plan.kinds(o.factory)
 	if err != nil {
 		return err
+	}
+	if unavailable != nil {
+		fmt.Fprintf(m.notes, "note: not all APIs answer: %v\n", unavailable)
 	}
 	var r *record
 	if t.dryRun == cmdutil.DryRunNone {
@@ -63,15 +66,18 @@ func firstError(first, second error) error {
 // move moves the fields of one object. The line in the record comes before each request, so a run that is killed leaves no move
 // without its line.
 func (p *bulk) move(cmd *cobra.Command, m *mover, of kind, obj *metav1.PartialObjectMetadata, r *record) error {
-	var done *change
-	err := m.change(cmd.Context(), of, obj, func(obj *metav1.PartialObjectMetadata) (*managers.Fields, error) {
-		done = nil
+	var planned *change
+	result, err := m.change(cmd.Context(), of, obj, func(obj *metav1.PartialObjectMetadata) (*managers.Fields, error) {
+		planned = nil
 		if p.tool != nil && !p.tool.Applies(obj) {
 			return nil, nil
 		}
 		c, err := p.changeOf(cmd, m, of, obj)
-		if err != nil || c.Empty() {
+		if err != nil {
 			return nil, err
+		}
+		if planned = c; c.Empty() {
+			return nil, nil
 		}
 		fields := managers.New(obj.ManagedFields, time.Now())
 		if err := c.Do(fields); err != nil {
@@ -86,13 +92,18 @@ func (p *bulk) move(cmd *cobra.Command, m *mover, of kind, obj *metav1.PartialOb
 				return nil, fmt.Errorf("record: %w", err)
 			}
 		}
-		done = c
 		return fields, nil
 	})
-	if err != nil || done == nil {
+	if err != nil {
 		return err
 	}
-	return done.print(cmd, m, p)
+	if planned != nil {
+		planned.sayLeft(m)
+	}
+	if result != changed {
+		return nil
+	}
+	return planned.print(cmd, m, p)
 }
 
 // change is what moves in one object.
@@ -130,11 +141,7 @@ func (c *change) print(cmd *cobra.Command, m *mover, p *bulk) error {
 	m.fields += leaves.Size()
 	var from []string
 	for _, entry := range c.Took {
-		name := fmt.Sprintf("%s (%s)", entry.Manager, entry.Operation)
-		if entry.Subresource != "" {
-			name = fmt.Sprintf("%s (%s of %s)", entry.Manager, entry.Operation, entry.Subresource)
-		}
-		from = append(from, name)
+		from = append(from, nameOfEntry(entry))
 	}
 	name := nameOf(c.of.GroupResource(), c.obj.Namespace, c.obj.Name)
 	if _, err := fmt.Fprintf(m.out, "%s: %s of %s moved to %s%s\n",
@@ -146,6 +153,10 @@ func (c *change) print(cmd *cobra.Command, m *mover, p *bulk) error {
 	}
 	leaves.Iterate(func(path fieldpath.Path) { fmt.Fprintf(m.out, "  %s\n", shown(path)) })
 	removed, known, err := c.removed(cmd, m)
+	if err != nil && isAnswer(err) && cmd.Context().Err() == nil {
+		m.fail(name, fmt.Errorf("it is not known what the next apply of %s removes: %w", p.To.Manager, err))
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -157,6 +168,29 @@ func (c *change) print(cmd *cobra.Command, m *mover, p *bulk) error {
 		fmt.Fprintf(m.out, "  the next apply of %s removes %s, unless its file has it\n", p.To.Manager, path)
 	}
 	return nil
+}
+
+// sayLeft notes the fields that stay with their managers, because they are in another version of the API.
+func (c *change) sayLeft(m *mover) {
+	for _, entry := range c.Left {
+		set, err := managers.Decode(entry)
+		if err != nil {
+			continue // it was encoded here
+		}
+		var paths []string
+		set.Leaves().Iterate(func(path fieldpath.Path) { paths = append(paths, shown(path)) })
+		m.left += len(paths)
+		fmt.Fprintf(m.notes, "note: %s: %s of %s not moved: other version: the entry is in %s, and the object has no such field in %s: %s\n",
+			nameOf(c.of.GroupResource(), c.obj.Namespace, c.obj.Name), count(len(paths), "field"), nameOfEntry(entry),
+			entry.APIVersion, c.Gave.APIVersion, strings.Join(paths, ", "))
+	}
+}
+
+func nameOfEntry(entry metav1.ManagedFieldsEntry) string {
+	if entry.Subresource != "" {
+		return fmt.Sprintf("%s (%s of %s)", entry.Manager, entry.Operation, entry.Subresource)
+	}
+	return fmt.Sprintf("%s (%s)", entry.Manager, entry.Operation)
 }
 
 // shown returns a field as --fields takes it.

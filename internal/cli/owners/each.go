@@ -8,11 +8,45 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/tools/pager"
 )
+
+// pageSize is how many objects a command reads with one request, and holds at a time.
+const pageSize = 250
+
+// eachPage calls do for each page of the objects with some labels. If a page is asked for too late, because the server has compacted its
+// history meanwhile, the list goes on with the state of a later time, as the server proposes.
+func eachPage[L metav1.ListInterface](
+	ctx context.Context, selector string, list func(context.Context, metav1.ListOptions) (L, error), do func(L) error,
+) error {
+	options := metav1.ListOptions{LabelSelector: selector, Limit: pageSize}
+	for {
+		page, err := list(ctx, options)
+		if next := proposed(err); next != "" && options.Continue != "" {
+			options.Continue = next
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := do(page); err != nil {
+			return err
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return nil
+		}
+	}
+}
+
+// proposed returns the token with which a list goes on after an error, "" if there is none.
+func proposed(err error) string {
+	var status apierrors.APIStatus
+	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {
+		return ""
+	}
+	return status.Status().Continue
+}
 
 // each calls do with the metadata of each selected object of a kind. It reads the objects in pages, without their content. If the
 // user may not list them, each writes a note.
@@ -23,17 +57,14 @@ func (s selection) each(
 	if of.namespaced && !s.allNamespaces {
 		objects = of.client(client, s.namespace)
 	}
-	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-		return objects.List(ctx, options)
-	})
 	stopped := error(nil)
-	err := pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: s.labels}, func(obj runtime.Object) error {
-		one, ok := obj.(*metav1.PartialObjectMetadata)
-		if !ok {
-			return fmt.Errorf("list %s: not metadata but %T", of.GroupResource(), obj)
+	err := eachPage(ctx, s.labels, objects.List, func(page *metav1.PartialObjectMetadataList) error {
+		for i := range page.Items {
+			if stopped = do(&page.Items[i]); stopped != nil {
+				return stopped
+			}
 		}
-		stopped = do(one)
-		return stopped
+		return nil
 	})
 	switch {
 	case stopped != nil:

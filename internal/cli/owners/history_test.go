@@ -35,6 +35,9 @@ type history struct {
 	log    []string
 	// clientOnly means that no manager uses server-side apply.
 	clientOnly bool
+	// by is the manager of client-side apply: that of kubectl, or Argo CD. gone are managers that no longer apply.
+	by   string
+	gone []string
 }
 
 // some returns some fields with random values.
@@ -158,7 +161,7 @@ func (h *history) clientSide(values map[string]string, dry bool) (*unstructured.
 	modified.SetAnnotations(annotations)
 	live, err := h.client.Get(h.Context(), h.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return h.client.Create(h.Context(), modified, metav1.CreateOptions{FieldManager: byClient, DryRun: dryRun(dry)})
+		return h.client.Create(h.Context(), modified, metav1.CreateOptions{FieldManager: h.by, DryRun: dryRun(dry)})
 	}
 	if err != nil {
 		return nil, err
@@ -172,7 +175,7 @@ func (h *history) clientSide(values map[string]string, dry bool) (*unstructured.
 	if err != nil {
 		return nil, err
 	}
-	return h.client.Patch(h.Context(), h.name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: byClient, DryRun: dryRun(dry)})
+	return h.client.Patch(h.Context(), h.name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: h.by, DryRun: dryRun(dry)})
 }
 
 // has reports whether an object has a field of the model.
@@ -199,7 +202,13 @@ func TestStuckIsWhatTheServerKeeps(t *testing.T) {
 			h := &history{
 				TB: t, model: m, name: fmt.Sprintf("o%d", seed), client: client.Resource(m.resource).Namespace("default"),
 				random: rand.New(rand.NewPCG(seed, 1)), files: map[string]map[string]string{},
-				clientOnly: seed%3 == 0,
+				clientOnly: seed%3 == 0, by: byClient,
+			}
+			if h.clientOnly && seed%2 == 0 {
+				h.by = "argocd-controller"
+			}
+			if seed%5 < 2 {
+				h.gone = []string{"helm"}
 			}
 			for range 2 + h.random.IntN(5) {
 				h.step()
@@ -212,7 +221,7 @@ func TestStuckIsWhatTheServerKeeps(t *testing.T) {
 				t.Fatal(err)
 			}
 			subject := ownership.Subject{Type: kinds.Of(obj.GroupVersionKind().GroupKind()), Object: obj.Object, Managers: obj.GetManagedFields()}
-			found, err := managers.Examine(subject, nil)
+			found, err := managers.Examine(subject, h.gone)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -245,7 +254,14 @@ func (h *history) judge(name string, obj *unstructured.Unstructured, found manag
 			continue
 		}
 		counts[one.Reason]++
-		after, err := h.without(one.Applier, path)
+		applier := one.Applier
+		if h.clientOnly || one.Reason == managers.NotApplied {
+			applier = byClient
+		}
+		if one.Applier == "" {
+			continue // no manager applies the object
+		}
+		after, err := h.without(applier, path)
 		if apierrors.IsInvalid(err) {
 			continue // a part of an item stays, which is no valid item
 		}
@@ -269,7 +285,7 @@ func (h *history) judge(name string, obj *unstructured.Unstructured, found manag
 		}
 	}
 	for _, entry := range obj.GetManagedFields() {
-		if entry.Operation != metav1.ManagedFieldsOperationApply || h.files[entry.Manager] == nil {
+		if entry.Operation != metav1.ManagedFieldsOperationApply || h.files[entry.Manager] == nil || slices.Contains(h.gone, entry.Manager) {
 			continue
 		}
 		for path := range h.files[entry.Manager] {

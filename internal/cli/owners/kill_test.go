@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -199,7 +200,7 @@ func (k *killed) state(t *testing.T) []string {
 
 // TestSoakKilledTransfer kills a transfer and its undo with SIGKILL at each of its steps: before the server gets a write, and after the
 // server has stored it. Each object is then as before or as after the move, and a second run finishes. HOLDFAST_SOAK sets the
-// duration of a longer test of at least 100 rounds, which also kills at random times.
+// duration of a longer test of at least 100 rounds, which also kills at random times. HOLDFAST_SEED repeats the times of a run.
 func TestSoakKilledTransfer(t *testing.T) {
 	limit, rounds, objects := time.Duration(0), 0, 2
 	if text := os.Getenv("HOLDFAST_SOAK"); text != "" {
@@ -211,6 +212,18 @@ func TestSoakKilledTransfer(t *testing.T) {
 	}
 	steps := 2 * objects
 	rounds = max(rounds, steps)
+	seed := uint64(1)
+	if limit > 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	if text := os.Getenv("HOLDFAST_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("HOLDFAST_SEED=%d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
 	k := newKilled(t, objects)
 	before := k.state(t)
 	first := filepath.Join(t.TempDir(), "first.jsonl")
@@ -222,11 +235,12 @@ func TestSoakKilledTransfer(t *testing.T) {
 		t.Fatalf("undo (-want +got):\n%s", diff)
 	}
 	interrupted := 0
-	for round, begin := 0, time.Now(); round < rounds || time.Since(begin) < limit; round++ {
+	round := 0
+	for begin := time.Now(); round < rounds || time.Since(begin) < limit; round++ {
 		record := filepath.Join(t.TempDir(), "moved.jsonl")
 		step, after := round%steps, time.Duration(0)
 		if round >= steps && round%2 == 1 {
-			step, after = -1, time.Duration(rand.IntN(400)+1)*time.Millisecond
+			step, after = -1, time.Duration(random.IntN(400)+1)*time.Millisecond
 		}
 		forth := []string{"configmaps", "--from", "old", "--to", "new", "--record", record}
 		if !k.run(t, step, after, forth...) {
@@ -246,7 +260,7 @@ func TestSoakKilledTransfer(t *testing.T) {
 			t.Fatalf("step %d, the second undo (-want +got):\n%s", step, diff)
 		}
 	}
-	t.Logf("%d of the runs were killed", interrupted)
+	t.Logf("%d rounds: %d of %d runs were killed; seed %d", round, interrupted, 2*round, seed)
 	if interrupted < 2*steps-2 {
 		t.Errorf("only %d runs were killed", interrupted)
 	}

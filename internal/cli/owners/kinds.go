@@ -2,7 +2,6 @@ package owners
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -27,27 +26,24 @@ type selection struct {
 }
 
 // kinds returns the kinds of a selection. If types were not named, kinds without a namespace are among them only with
-// --all-namespaces, and Events never: no tool applies them. A note about APIs that do not answer goes to notes.
-func (s selection) kinds(factory cmdutil.Factory, notes io.Writer) ([]kind, error) {
+// --all-namespaces, and Events never: no tool applies them. unavailable says which APIs do not answer, so that their kinds are missing.
+func (s selection) kinds(factory cmdutil.Factory) (kinds []kind, unavailable, err error) {
 	if len(s.types) > 0 {
-		return named(factory, s.types)
+		kinds, err = named(factory, s.types)
+		return kinds, nil, err
 	}
 	client, err := factory.ToDiscoveryClient()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	lists, err := client.ServerPreferredResources()
-	if err != nil && len(lists) == 0 {
-		return nil, err
+	lists, unavailable := client.ServerPreferredResources()
+	if len(lists) == 0 && unavailable != nil {
+		return nil, nil, unavailable
 	}
-	if err != nil {
-		fmt.Fprintf(notes, "note: not all APIs answer: %v\n", err)
-	}
-	var kinds []kind
 	for _, list := range lists {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, r := range list.APIResources {
 			if r.Name == "events" || !r.Namespaced && !s.allNamespaces ||
@@ -57,10 +53,11 @@ func (s selection) kinds(factory cmdutil.Factory, notes io.Writer) ([]kind, erro
 			kinds = append(kinds, kind{version.WithResource(r.Name), version.WithKind(r.Kind), r.Namespaced})
 		}
 	}
-	return kinds, nil
+	return kinds, unavailable, nil
 }
 
-// named returns the kinds that a command line names, such as deployments or ingresses.networking.k8s.io.
+// named returns the kinds that a command line names, such as deployments or ingresses.networking.k8s.io. A kind that it names twice
+// is one kind.
 func named(factory cmdutil.Factory, types []string) ([]kind, error) {
 	mapper, err := factory.ToRESTMapper()
 	if err != nil {
@@ -83,7 +80,10 @@ func named(factory cmdutil.Factory, types []string) ([]kind, error) {
 		if err != nil {
 			return nil, fmt.Errorf("type %q: %w", name, err)
 		}
-		kinds = append(kinds, kind{mapping.Resource, mapping.GroupVersionKind, mapping.Scope.Name() == meta.RESTScopeNameNamespace})
+		found := kind{mapping.Resource, mapping.GroupVersionKind, mapping.Scope.Name() == meta.RESTScopeNameNamespace}
+		if !slices.Contains(kinds, found) {
+			kinds = append(kinds, found)
+		}
 	}
 	return kinds, nil
 }

@@ -39,9 +39,9 @@ type mover struct {
 
 	// seen, changed and fields count objects that were read, objects that were changed, and their fields that moved.
 	seen, changed, fields int
-	// failed counts the objects that were not changed as asked.
-	failed int
-	shown  time.Time
+	// failed counts the objects that were not changed as asked, and left the fields that stay because of their version.
+	failed, left int
+	shown        time.Time
 }
 
 // newMover returns a mover with clients for the server of the command.
@@ -51,7 +51,7 @@ func newMover(t transferOptions, o objects, out, notes io.Writer) (*mover, error
 		return nil, err
 	}
 	config = rest.CopyConfig(config)
-	config.QPS = -1 // limit bounds the requests
+	config.QPS = -1 // limit bounds the requests for single objects
 	// Deprecated kinds have managers too.
 	config.WarningHandler = rest.NoWarnings{}
 	m := &mover{
@@ -84,44 +84,82 @@ func (m *mover) cluster(ctx context.Context) (string, error) {
 // before the request.
 type step func(*metav1.PartialObjectMetadata) (*managers.Fields, error)
 
-// change changes the managed fields of an object by a step. An answer of the server that refuses the change is a note, and the
-// command goes on with the next object. Without an answer, it is an error.
-func (m *mover) change(ctx context.Context, of kind, obj *metav1.PartialObjectMetadata, next step) error {
+// outcome says what became of the change of an object.
+type outcome int
+
+const (
+	// unchanged means that the step found nothing to do.
+	unchanged outcome = iota
+	// changed means that the server has stored the change, or has accepted it in a dry run.
+	changed
+	// refused means that the server answered with an error.
+	refused
+	// gone means that the object was deleted before it could be changed.
+	gone
+)
+
+// change changes the managed fields of an object by a step. If the server refuses the change, or the object is deleted meanwhile, the
+// command writes a note and goes on with the next object. Without an answer, it is an error.
+func (m *mover) change(ctx context.Context, of kind, obj *metav1.PartialObjectMetadata, next step) (outcome, error) {
 	m.seen++
 	m.progress()
-	err := m.try(ctx, of, obj, next)
-	if err == nil || ctx.Err() != nil || !isAnswer(err) {
-		return err
+	done, err := m.try(ctx, of, obj, next)
+	name := nameOf(of.GroupResource(), obj.Namespace, obj.Name)
+	switch {
+	case err != nil && (ctx.Err() != nil || !isAnswer(err)):
+		return done, err
+	case err != nil:
+		m.fail(name, err)
+		return refused, nil
+	case done == gone:
+		fmt.Fprintf(m.notes, "note: %s: it is gone\n", name)
 	}
-	m.failed++
-	fmt.Fprintf(m.notes, "error: %s: %v\n", nameOf(of.GroupResource(), obj.Namespace, obj.Name), err)
-	return nil
+	return done, nil
 }
 
-func (m *mover) try(ctx context.Context, of kind, obj *metav1.PartialObjectMetadata, next step) error {
+// fail notes that the command could not do what it should with an object.
+func (m *mover) fail(name string, err error) {
+	m.failed++
+	fmt.Fprintf(m.notes, "error: %s: %v\n", name, err)
+}
+
+func (m *mover) try(ctx context.Context, of kind, obj *metav1.PartialObjectMetadata, next step) (outcome, error) {
 	for attempt := 1; ; attempt++ {
 		fields, err := next(obj)
 		if err != nil || fields == nil {
-			return err
+			return unchanged, err
 		}
 		if m.dryRun == cmdutil.DryRunClient {
-			return nil
+			return changed, nil
 		}
 		if err := m.limit.Wait(ctx); err != nil {
-			return err
+			return unchanged, err
 		}
 		err = m.patch(ctx, of, obj, fields)
-		if !apierrors.IsConflict(err) || attempt == maxConflicts {
-			return err
+		switch {
+		case err == nil:
+			return changed, nil
+		case apierrors.IsNotFound(err):
+			return gone, nil
+		case !apierrors.IsConflict(err) || attempt == maxConflicts:
+			return refused, err
 		}
-		obj, err = of.client(m.metadata, obj.Namespace).Get(ctx, obj.Name, metav1.GetOptions{})
+		obj, err = m.get(ctx, of, obj.Namespace, obj.Name)
 		if apierrors.IsNotFound(err) {
-			return nil
+			return gone, nil
 		}
 		if err != nil {
-			return err
+			return refused, err
 		}
 	}
+}
+
+// get reads the metadata of an object.
+func (m *mover) get(ctx context.Context, of kind, namespace, name string) (*metav1.PartialObjectMetadata, error) {
+	if err := m.limit.Wait(ctx); err != nil {
+		return nil, err
+	}
+	return of.client(m.metadata, namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
 // patch sends the managed fields. The UID and the resourceVersion make the server answer 409 if the object is another one or has
@@ -154,11 +192,18 @@ func (m *mover) progress() {
 
 // end writes the last line of the command. It returns an error if objects were not changed as asked.
 func (m *mover) end(verb string) error {
-	fmt.Fprintf(m.out, "%s %s of %s%s\n", verb, count(m.fields, "field"), count(m.changed, "object"), suffix(m.dryRun))
-	if m.failed > 0 {
-		return fmt.Errorf("%s not changed as asked: see above; the same command tries them again", count(m.failed, "object"))
+	left := ""
+	if m.left > 0 {
+		left = fmt.Sprintf("; %s not moved: other version", count(m.left, "field"))
 	}
-	return nil
+	fmt.Fprintf(m.out, "%s %s of %s%s%s\n", verb, count(m.fields, "field"), count(m.changed, "object"), left, suffix(m.dryRun))
+	switch {
+	case m.failed == 0:
+		return nil
+	case m.dryRun != cmdutil.DryRunNone:
+		return refusal(fmt.Errorf("%s not tried as asked: see above", count(m.failed, "object")))
+	}
+	return refusal(fmt.Errorf("%s not changed as asked: see above; the same command tries them again", count(m.failed, "object")))
 }
 
 func count(n int, noun string) string {

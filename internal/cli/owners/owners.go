@@ -58,8 +58,11 @@ neither is a field with the default of the server. --gone names managers that no
 apply. The command also shows tools that write under several managers, and objects
 with almost as many managers as a server keeps. "holdfast transfer" moves the fields.
 
-Exit status with --stuck: 0 if nothing was found, 1 if something was, 2 if the command
-line is wrong or the objects could not be read.`,
+Fields in another API version than the object may have other names in it. The command
+counts such entries as not examined.
+
+Exit status: 0, or 1 with --stuck if something was found, and 2 if the command line is
+wrong or the objects could not be read.`,
 		Example: `  holdfast owners deployment/web
   holdfast owners deployment web -o yaml
 
@@ -69,7 +72,8 @@ line is wrong or the objects could not be read.`,
   # Show the fields that no apply removes any more, in all namespaces
   holdfast owners --stuck -A
   holdfast owners --stuck deployments,configmaps -n shop --gone old-ci`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			defer func() { err = unable(err) }()
 			if options.stuck.isSet(cmd) {
 				return options.runStuck(cmd, o, args)
 			}

@@ -1,14 +1,16 @@
 package owners
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
+	"syscall"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,12 +25,20 @@ const recordFormat = "holdfast transfer 1"
 // has no values of fields, so it has none of Secrets.
 type record struct {
 	header recordHeader
-	moves  []recordedMove
+	// lines are the places of the moves in the file.
+	lines []line
 	// torn tells that the last line is the beginning of one. Its run was killed before it sent the request.
 	torn bool
 	// size is the number of bytes before a torn line.
 	size int64
+	// file is locked until it is closed, also by a kill. It is nil if it does not exist.
 	file *os.File
+}
+
+// line is the place of a line in a file.
+type line struct {
+	offset int64
+	length int
 }
 
 // recordHeader is the first line: what the record is about.
@@ -67,33 +77,70 @@ func (m recordedMove) String() string {
 	return nameOf(schema.GroupResource{Group: m.Group, Resource: m.Resource}, m.Namespace, m.Name)
 }
 
-// readRecord reads a record. A file that does not exist has no lines.
+// readRecord opens a record for reading. A file that does not exist has no lines.
 func readRecord(path string) (*record, error) {
-	data, err := os.ReadFile(path)
+	r, err := lockRecord(path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &record{}, nil
 	}
+	return r, err
+}
+
+// lockRecord opens a file, locks it, and reads it. Two runs with one file would record the moves of each other.
+func lockRecord(path string, flags int) (*record, error) {
+	file, err := os.OpenFile(path, flags, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}
-	r := &record{}
-	for number := 1; len(data) > 0; number++ {
-		line, rest, whole := bytes.Cut(data, []byte("\n"))
-		if !whole {
-			// Only a header that was cut off may begin a file without a whole line.
-			if number == 1 && !bytes.HasPrefix(line, cut(headerStart, len(line))) {
-				return nil, fmt.Errorf("record %s: not a record of holdfast transfer", path)
-			}
-			r.torn = true
-			break
-		}
-		if err := r.add(line, number); err != nil {
-			return nil, fmt.Errorf("record %s: %w", path, err)
-		}
-		r.size += int64(len(line) + 1)
-		data = rest
+	r := &record{file: file}
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		err = errors.New("in use by another holdfast transfer: wait until it ends, or name another file")
+	case err != nil:
+		err = fmt.Errorf("lock: %w", err)
+	default:
+		err = r.read()
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("record %s: %w", path, err)
 	}
 	return r, nil
+}
+
+// read reads the header, and checks the moves.
+func (r *record) read() error {
+	in := bufio.NewReader(r.file)
+	for number := 1; ; number++ {
+		text, err := in.ReadBytes('\n')
+		switch {
+		case errors.Is(err, io.EOF) && len(text) == 0:
+			return nil
+		case errors.Is(err, io.EOF) && number == 1 && !bytes.HasPrefix(text, cut(headerStart, len(text))):
+			// Only a header that was cut off may begin a file without a whole line.
+			return errors.New("not a record of holdfast transfer")
+		case errors.Is(err, io.EOF):
+			r.torn = true
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := r.add(text[:len(text)-1], number); err != nil {
+			return err
+		}
+		r.size += int64(len(text))
+	}
+}
+
+// move reads a move of the file.
+func (r *record) move(at line) (recordedMove, error) {
+	text := make([]byte, at.length)
+	if _, err := r.file.ReadAt(text, at.offset); err != nil {
+		return recordedMove{}, err
+	}
+	var move recordedMove
+	return move, strict(text, &move)
 }
 
 // headerStart is how every record begins.
@@ -102,24 +149,24 @@ var headerStart = []byte(`{"record":"` + recordFormat + `"`)
 func cut(text []byte, length int) []byte { return text[:min(length, len(text))] }
 
 // add adds a line of the file.
-func (r *record) add(line []byte, number int) error {
+func (r *record) add(text []byte, number int) error {
 	if number == 1 {
-		if !bytes.HasPrefix(line, headerStart) {
+		if !bytes.HasPrefix(text, headerStart) {
 			return errors.New("not a record of holdfast transfer")
 		}
-		if err := strict(line, &r.header); err != nil {
+		if err := strict(text, &r.header); err != nil {
 			return fmt.Errorf("line 1: %w", err)
 		}
 		return nil
 	}
 	var move recordedMove
-	if err := strict(line, &move); err != nil {
+	if err := strict(text, &move); err != nil {
 		return fmt.Errorf("line %d: %w", number, err)
 	}
 	if move.UID == "" || move.Name == "" || move.Resource == "" || move.Empty() {
 		return fmt.Errorf("line %d: not a move", number)
 	}
-	r.moves = append(r.moves, move)
+	r.lines = append(r.lines, line{r.size, len(text)})
 	return nil
 }
 
@@ -131,21 +178,19 @@ func strict(line []byte, into any) error {
 
 // openRecord opens a record for a run. A file of an earlier run must have the same header. The beginning of a line is cut off.
 func openRecord(path string, header recordHeader) (*record, error) {
-	r, err := readRecord(path)
+	r, err := lockRecord(path, os.O_CREATE|os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return nil, err
 	}
 	if r.size > 0 {
-		if err := header.compare(r.header); err != nil {
-			return nil, fmt.Errorf("record %s: %w", path, err)
-		}
+		err = header.compare(r.header)
 	}
-	if r.file, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
-		return nil, fmt.Errorf("record: %w", err)
+	if err == nil {
+		err = r.begin(path, header)
 	}
-	if err := r.begin(path, header); err != nil {
+	if err != nil {
 		_ = r.file.Close()
-		return nil, fmt.Errorf("record: %w", err)
+		return nil, fmt.Errorf("record %s: %w", path, err)
 	}
 	return r, nil
 }
@@ -185,20 +230,35 @@ func (r *record) write(line any) error {
 	return r.file.Sync()
 }
 
+// isOf returns an error if the record is of another cluster. An empty UID is not known; each move still names the UID of its object.
+func (h recordHeader) isOf(cluster string) error {
+	if h.Cluster == cluster || h.Cluster == "" || cluster == "" {
+		return nil
+	}
+	return fmt.Errorf("it is of another cluster: the UID of its namespace kube-system is %q, that of this cluster is %q", h.Cluster, cluster)
+}
+
 // compare says in what an earlier run differs from this one.
 func (h recordHeader) compare(earlier recordHeader) error {
-	if h.Cluster != earlier.Cluster {
-		return fmt.Errorf("it is of another cluster: the UID of its namespace kube-system is %q, that of this cluster is %q",
-			earlier.Cluster, h.Cluster)
+	if err := earlier.isOf(h.Cluster); err != nil {
+		return err
 	}
-	now, before := reflect.ValueOf(h), reflect.ValueOf(earlier)
-	for i := range now.NumField() {
-		one, other := now.Field(i), before.Field(i)
-		if one.Kind() == reflect.Slice && one.Len() == 0 && other.Len() == 0 || reflect.DeepEqual(one.Interface(), other.Interface()) {
-			continue
+	for _, one := range []struct {
+		flag        string
+		now, before string
+	}{
+		{"--preset", text(h.Preset), text(earlier.Preset)},
+		{"--from", text(h.From), text(earlier.From)},
+		{"--to", text(h.To), text(earlier.To)},
+		{"--fields", text(h.Fields), text(earlier.Fields)},
+		{"types", text(h.Types), text(earlier.Types)},
+		{"--namespace or --all-namespaces", text(h.Namespace), text(earlier.Namespace)},
+		{"--selector", text(h.Selector), text(earlier.Selector)},
+	} {
+		if one.now != one.before {
+			return fmt.Errorf("it is of a run with other %s: %s, not %s: run the same command again, or name another file",
+				one.flag, one.before, one.now)
 		}
-		return fmt.Errorf("it is of a run with another %s: %s, not %s: run the same command again, or name another file",
-			now.Type().Field(i).Name, text(other.Interface()), text(one.Interface()))
 	}
 	return nil
 }

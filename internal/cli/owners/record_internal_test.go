@@ -40,7 +40,7 @@ func TestRecord(t *testing.T) {
 		"another short file":  {file: "kind", after: "not a record of holdfast transfer"},
 		"another JSON":        {file: `{"kind":"List"}` + "\n", after: "not a record of holdfast transfer"},
 		"another cluster":     {file: firstLine, cluster: "c2", after: `it is of another cluster: the UID of its namespace kube-system is "c1", that of this cluster is "c2"`},
-		"other flags":         {file: firstLine, from: "older", after: `it is of a run with another From: [{"manager":"old"}], not [{"manager":"older"}]`},
+		"other flags":         {file: firstLine, from: "older", after: `it is of a run with other --from: [{"manager":"old"}], not [{"manager":"older"}]`},
 		"a broken line":       {file: firstLine + moveLine[:30] + "\n" + moveLine, after: "line 2: unexpected EOF"},
 		"a line of no object": {file: firstLine + "{}\n", after: "line 2: not a move"},
 		"an unknown field":    {file: firstLine + `{"done":1}` + "\n", after: `line 2: json: unknown field "done"`},
@@ -89,15 +89,47 @@ func FuzzRecord(f *testing.F) {
 		if err != nil || r.header.To != managers.ByName("new") {
 			return
 		}
+		if err := r.file.Close(); err != nil {
+			t.Fatal(err)
+		}
 		again, err := openRecord(path, r.header)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = again.file.Close() }()
-		if len(again.moves) != len(r.moves) {
-			t.Errorf("%d moves, then %d", len(r.moves), len(again.moves))
+		if len(again.lines) != len(r.lines) {
+			t.Errorf("%d moves, then %d", len(r.lines), len(again.lines))
+		}
+		for _, line := range again.lines {
+			if move, err := again.move(line); err != nil || move.UID == "" {
+				t.Errorf("the move at %v: %v", line, err)
+			}
 		}
 	})
+}
+
+// TestRecordInUse opens a record that another run has open. A run has it open until it ends, or is killed.
+func TestRecordInUse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "record")
+	first, err := openRecord(path, headerOf("c1", "old"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "in use by another holdfast transfer: wait until it ends, or name another file"
+	if _, err := openRecord(path, headerOf("c1", "old")); err == nil || !strings.Contains(err.Error(), path+": "+want) {
+		t.Errorf("a second run: %v, want %q", err, want)
+	}
+	if _, err := readRecord(path); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("an undo: %v, want %q", err, want)
+	}
+	if err := first.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := readRecord(path)
+	if err != nil {
+		t.Fatalf("after the first run: %v", err)
+	}
+	_ = again.file.Close()
 }
 
 func TestSplitPaths(t *testing.T) {

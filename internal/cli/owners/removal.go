@@ -58,8 +58,8 @@ func last(path fieldpath.Path) string {
 	return ""
 }
 
-// owned returns the file of the new manager if only the last-applied configuration tells it, the fields that the new manager owned before, and those of managers that keep
-// theirs.
+// owned returns what tells which fields the file of the new manager has, and which fields stay anyway. before are the fields that the new
+// manager owned before. If there are none, file is the last-applied configuration. others are the fields of managers that keep theirs.
 func (c *change) owned() (file any, before, others *fieldpath.Set, err error) {
 	before, others = fieldpath.NewSet(), fieldpath.NewSet()
 	for _, entry := range c.obj.ManagedFields {
@@ -93,6 +93,9 @@ func (c *change) owned() (file any, before, others *fieldpath.Set, err error) {
 
 // content reads the content of an object.
 func (m *mover) content(ctx context.Context, of kind, obj *metav1.PartialObjectMetadata) (map[string]any, error) {
+	if err := m.limit.Wait(ctx); err != nil {
+		return nil, err
+	}
 	resource := m.dynamic.Resource(of.GroupVersionResource)
 	if !of.namespaced {
 		found, err := resource.Get(ctx, obj.Name, metav1.GetOptions{})

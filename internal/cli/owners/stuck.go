@@ -1,7 +1,6 @@
 package owners
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/dynamic"
@@ -17,40 +15,6 @@ import (
 	"holdfast.dev/holdfast/internal/managers"
 	"holdfast.dev/holdfast/ownership"
 )
-
-// The exit codes of owners --stuck, besides 0.
-const (
-	// exitFound is the code if the command found stuck fields, tools with several managers, or objects near the limit of managers.
-	exitFound = 1
-	// exitUnable is the code if the command line is wrong, or the objects could not be read.
-	exitUnable = 2
-)
-
-// exitError is an error with an exit code. Without an error inside, it has no message.
-type exitError struct {
-	error
-	code int
-}
-
-// Error returns the message, which may be empty.
-func (e exitError) Error() string {
-	if e.error == nil {
-		return ""
-	}
-	return e.error.Error()
-}
-
-// Unwrap returns the error without the code.
-func (e exitError) Unwrap() error { return e.error }
-
-// ExitCode returns the exit code of the process.
-func (e exitError) ExitCode() int { return e.code }
-
-// unable returns the error of a command that could not look.
-func unable(err error) error { return exitError{err, exitUnable} }
-
-// pageSize is how many objects the command reads with one request, and holds at a time.
-const pageSize = 250
 
 // stuckOptions are the flags of owners --stuck.
 type stuckOptions struct {
@@ -104,7 +68,7 @@ func (o ownersOptions) runStuck(cmd *cobra.Command, of objects, args []string) e
 	if err != nil {
 		return unable(err)
 	}
-	kinds, err := selected.kinds(of.factory, cmd.ErrOrStderr())
+	kinds, unavailable, err := selected.kinds(of.factory)
 	if err != nil {
 		return unable(err)
 	}
@@ -114,6 +78,10 @@ func (o ownersOptions) runStuck(cmd *cobra.Command, of objects, args []string) e
 	}
 	report := newStuckReport(o.stuck.allObjects || o.output != "")
 	var failed []error
+	if unavailable != nil {
+		report.Unavailable = unavailable.Error()
+		failed = append(failed, fmt.Errorf("not all APIs answer: %w", unavailable))
+	}
 	for _, one := range kinds {
 		err := o.examine(cmd, of, one, selected.client(client, one), report)
 		switch {
@@ -160,42 +128,21 @@ func (s selection) client(client dynamic.Interface, of kind) dynamic.ResourceInt
 // examine examines the objects of a kind. It holds one page of them at a time.
 func (o ownersOptions) examine(cmd *cobra.Command, of objects, one kind, client dynamic.ResourceInterface, report *stuckReport) error {
 	var fieldsOf *ownership.Type
-	return eachObject(cmd.Context(), client, o.stuck.labels, func(obj *unstructured.Unstructured) {
-		if fieldsOf == nil {
-			fieldsOf = of.types.Of(one.GroupVersionKind, of.schemas(cmd))
-		}
-		subject := ownership.Subject{Type: fieldsOf, Object: obj.Object, Managers: obj.GetManagedFields()}
-		found, err := managers.Examine(subject, o.stuck.gone)
-		object := place{one.GroupKind().String(), obj.GetNamespace(), obj.GetName()}
-		if err != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "note: skipped %s: %v\n", object, err)
-			return
-		}
-		report.add(object, found)
-	})
-}
-
-// eachObject calls do for each object of a list, which it reads in pages. If a page is asked for too late, the list goes on with the
-// state of a later time, as the server proposes.
-func eachObject(
-	ctx context.Context, client dynamic.ResourceInterface, selector string, do func(*unstructured.Unstructured),
-) error {
-	options := metav1.ListOptions{LabelSelector: selector, Limit: pageSize}
-	for {
-		page, err := client.List(ctx, options)
-		var status apierrors.APIStatus
-		if apierrors.IsResourceExpired(err) && errors.As(err, &status) && options.Continue != "" && status.Status().Continue != "" {
-			options.Continue = status.Status().Continue
-			continue
-		}
-		if err != nil {
-			return err
-		}
+	return eachPage(cmd.Context(), o.stuck.labels, client.List, func(page *unstructured.UnstructuredList) error {
 		for i := range page.Items {
-			do(&page.Items[i])
+			obj := &page.Items[i]
+			if fieldsOf == nil {
+				fieldsOf = of.types.Of(one.GroupVersionKind, of.schemas(cmd))
+			}
+			subject := ownership.Subject{Type: fieldsOf, Object: obj.Object, Managers: obj.GetManagedFields()}
+			found, err := managers.Examine(subject, o.stuck.gone)
+			object := place{one.GroupKind().String(), obj.GetNamespace(), obj.GetName()}
+			if err != nil {
+				fmt.Fprintf(cmd.ErrOrStderr(), "note: skipped %s: %v\n", object, err)
+				continue
+			}
+			report.add(object, found)
 		}
-		if options.Continue = page.GetContinue(); options.Continue == "" {
-			return nil
-		}
-	}
+		return nil
+	})
 }

@@ -2,14 +2,10 @@ package owners
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
-	"holdfast.dev/holdfast/internal/cli/output"
 	"holdfast.dev/holdfast/internal/managers"
 )
 
@@ -23,15 +19,23 @@ type stuckReport struct {
 		Objects int `json:"objects"`
 	} `json:"examined"`
 	// Skipped are the kinds that the user may not list.
-	Skipped []skipped    `json:"skipped"`
-	Fields  []stuckField `json:"fields"`
-	Tools   []mixedTool  `json:"tools"`
-	Limits  []limit      `json:"limits"`
+	Skipped []skipped `json:"skipped"`
+	// Unavailable says which APIs do not answer, so that their kinds were not examined.
+	Unavailable string       `json:"unavailable,omitempty"`
+	Fields      []stuckField `json:"fields"`
+	Tools       []mixedTool  `json:"tools"`
+	Limits      []limit      `json:"limits"`
+	// NotExamined are entries in another version of the API than their objects.
+	NotExamined []notExamined `json:"notExamined"`
+	// Appliers are managers of server-side apply that share objects. They are no finding: all of them may still apply.
+	Appliers []appliers `json:"appliers"`
 
 	// all means that the report names all objects.
 	all    bool
 	fields map[fieldKey]*group
 	tools  map[toolKey]*group
+	others map[otherKey]*group
+	shared map[string]*group
 	stuck  int
 	places map[place]bool
 }
@@ -55,7 +59,7 @@ type fieldKey struct {
 	Kind      string          `json:"kind"`
 	Field     string          `json:"field"`
 	Reason    managers.Reason `json:"reason"`
-	// Applier is the manager that applies the objects.
+	// Applier is the manager that applies the objects, empty if none does any more.
 	Applier string `json:"applier"`
 }
 
@@ -72,6 +76,26 @@ type mixedTool struct {
 type toolKey struct{ tool, managers, kind string }
 
 const separator = ", "
+
+// notExamined is an entry in another version of the API than its object, in some objects of a kind.
+type notExamined struct {
+	otherKey
+	group
+}
+
+// otherKey is what the objects of a line about such entries have in common.
+type otherKey struct {
+	Manager   string `json:"manager"`
+	Operation string `json:"operation"`
+	Kind      string `json:"kind"`
+	Version   string `json:"version"`
+}
+
+// appliers are the managers of server-side apply of some objects.
+type appliers struct {
+	Managers []string `json:"managers"`
+	group
+}
 
 // limit is an object near the limit of managers.
 type limit struct {
@@ -105,7 +129,9 @@ func (p place) short() string {
 func newStuckReport(all bool) *stuckReport {
 	return &stuckReport{
 		Skipped: []skipped{}, Fields: []stuckField{}, Tools: []mixedTool{}, Limits: []limit{},
-		all: all, fields: map[fieldKey]*group{}, tools: map[toolKey]*group{}, places: map[place]bool{},
+		NotExamined: []notExamined{}, Appliers: []appliers{},
+		all: all, fields: map[fieldKey]*group{}, tools: map[toolKey]*group{}, others: map[otherKey]*group{}, shared: map[string]*group{},
+		places: map[place]bool{},
 	}
 }
 
@@ -128,6 +154,12 @@ func (r *stuckReport) add(object place, found managers.Findings) {
 		}
 		slices.Sort(names)
 		addTo(r, r.tools, toolKey{one.Tool, strings.Join(names, separator), object.kind}, object)
+	}
+	for _, one := range found.Unexamined {
+		addTo(r, r.others, otherKey{one.Manager, string(one.Operation), object.kind, one.Version}, object)
+	}
+	if len(found.Appliers) > 0 {
+		addTo(r, r.shared, strings.Join(found.Appliers, separator), object)
 	}
 	if found.NearLimit() {
 		r.Limits = append(r.Limits, limit{object.String(), found.Updates, managers.UpdateLimit, found.Merged})
@@ -154,7 +186,7 @@ func writerName(manager, operation string) string {
 }
 
 func (r *stuckReport) isEmpty() bool {
-	return len(r.fields) == 0 && len(r.tools) == 0 && len(r.Limits) == 0
+	return len(r.fields) == 0 && len(r.tools) == 0 && len(r.Limits) == 0 && len(r.others) == 0
 }
 
 // sort fills in the lines: by manager and kind, and of these the fields of most objects first.
@@ -171,72 +203,15 @@ func (r *stuckReport) sort() {
 	}) {
 		r.Tools = append(r.Tools, mixedTool{key.tool, strings.Split(key.managers, separator), key.kind, *r.tools[key]})
 	}
+	for _, key := range slices.SortedFunc(maps.Keys(r.others), func(a, b otherKey) int {
+		return cmp.Or(cmp.Compare(a.Manager, b.Manager), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Version, b.Version))
+	}) {
+		r.NotExamined = append(r.NotExamined, notExamined{key, *r.others[key]})
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.shared)) {
+		r.Appliers = append(r.Appliers, appliers{strings.Split(key, separator), *r.shared[key]})
+	}
 	slices.SortFunc(r.Limits, func(a, b limit) int {
 		return cmp.Or(cmp.Compare(b.Updates, a.Updates), cmp.Compare(a.Object, b.Object))
 	})
-}
-
-// print prints the report.
-func (r *stuckReport) print(out io.Writer, format output.Format) error {
-	r.sort()
-	if format != "" {
-		return format.Print(out, r)
-	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	if len(r.Fields) > 0 {
-		fmt.Fprintln(table, "MANAGER\tKIND\tFIELD\tWHY\tCOUNT\tOBJECTS")
-	}
-	for _, line := range r.Fields {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", writerName(line.Manager, line.Operation), line.Kind, line.Field, line.why(), line.Count, line.names())
-	}
-	if err := r.flush(out, table, len(r.Fields) > 0); err != nil {
-		return err
-	}
-	if len(r.Tools) > 0 {
-		fmt.Fprintln(table, "TOOL\tMANAGERS\tKIND\tCOUNT\tOBJECTS")
-	}
-	for _, line := range r.Tools {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\n", line.Tool, strings.Join(line.Managers, separator), line.Kind, line.Count, line.names())
-	}
-	if err := r.flush(out, table, len(r.Tools) > 0); err != nil {
-		return err
-	}
-	if len(r.Limits) > 0 {
-		fmt.Fprintln(table, "OBJECT\tMANAGERS OF UPDATES")
-	}
-	for _, line := range r.Limits {
-		fmt.Fprintf(table, "%s\t%d of %d%s\n", line.Object, line.Updates, line.Limit, map[bool]string{true: ", the oldest are merged"}[line.Merged])
-	}
-	if err := r.flush(out, table, len(r.Limits) > 0); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "%s in %s; examined %s of %s\n", count(r.stuck, "stuck field"), count(len(r.places), "object"),
-		count(r.Examined.Objects, "object"), count(r.Examined.Kinds, "kind"))
-	return err
-}
-
-// flush ends a table, with an empty line after it if the table has lines.
-func (*stuckReport) flush(out io.Writer, table *tabwriter.Writer, hasLines bool) error {
-	if err := table.Flush(); err != nil || !hasLines {
-		return err
-	}
-	_, err := fmt.Fprintln(out)
-	return err
-}
-
-// why returns the reason, with the manager that applies.
-func (f stuckField) why() string {
-	if f.Reason == managers.CoOwned {
-		return string(f.Reason) + " with " + f.Applier
-	}
-	return string(f.Reason)
-}
-
-// names returns the names of the objects, and how many more there are.
-func (g group) names() string {
-	text := strings.Join(g.Objects, ", ")
-	if more := g.Count - len(g.Objects); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
 }

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -35,7 +38,11 @@ type result struct {
 // run runs the command owners with arguments. flags are the flags of the connection.
 func run(t testing.TB, flags *genericclioptions.ConfigFlags, args ...string) result {
 	t.Helper()
-	cmd := owners.NewCommand(cmdutil.NewFactory(flags))
+	return execute(t, owners.NewCommand(cmdutil.NewFactory(flags)), args)
+}
+
+func execute(t testing.TB, cmd *cobra.Command, args []string) result {
+	t.Helper()
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	var out, notes bytes.Buffer
 	cmd.SetOut(&out)
@@ -209,5 +216,92 @@ func TestStuckCommandLine(t *testing.T) {
 	flags.APIServer = &address
 	if got := run(t, flags, "--stuck"); got.code != 2 || got.err == nil {
 		t.Errorf("without a server: code %d, error %v", got.code, got.err)
+	}
+}
+
+// TestStuckNotExamined has an object with an entry in another version of the API, and with two managers of server-side apply. owners
+// counts the entry and hints at --gone, and transfer says which fields stay.
+func TestStuckNotExamined(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, apiserver.Config{})
+	client := dynamic.NewForConfigOrDie(server.Config(t))
+	scalers := func(version string) dynamic.ResourceInterface {
+		return client.Resource(schema.GroupVersionResource{Group: "autoscaling", Version: version, Resource: "horizontalpodautoscalers"}).Namespace("default")
+	}
+	const target = `scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}`
+	if _, err := scalers("v1").Create(t.Context(), yamltest.Object(t, `{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: h}, `+
+		`spec: {maxReplicas: 3, targetCPUUtilizationPercentage: 50, `+target+`}}`), metav1.CreateOptions{FieldManager: "kubectl-client-side-apply"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, manager := range []string{"ci", "deployer"} {
+		if _, err := scalers("v2").Apply(t.Context(), "h", yamltest.Object(t, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h}, `+
+			`spec: {maxReplicas: 3, `+target+`}}`), metav1.ApplyOptions{FieldManager: manager}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	admin := connection(server.Kubeconfig())
+	got := run(t, admin, "--stuck", "horizontalpodautoscalers")
+	for _, want := range []string{
+		"kubectl-client-side-apply (Update)  HorizontalPodAutoscaler.autoscaling  other version: autoscaling/v1  1      default/h\n",
+		"\n1 object has several managers of server-side apply, ci, deployer: if one of them no longer applies, name it with --gone\n",
+		"\n0 stuck fields in 0 objects; examined 1 object of 1 kind; not examined: other version, in 1 case\n",
+	} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("no %q in:\n%s", want, got.out)
+		}
+	}
+	if got.code != 1 {
+		t.Errorf("code %d, %v", got.code, got.err)
+	}
+	structured := run(t, admin, "--stuck", "horizontalpodautoscalers", "-o", "json")
+	var report struct {
+		NotExamined []struct {
+			Manager, Operation, Kind, Version string
+			Objects                           []string
+		}
+		Appliers []struct {
+			Managers []string
+			Count    int
+		}
+	}
+	if err := json.Unmarshal([]byte(structured.out), &report); err != nil || len(report.NotExamined) != 1 || len(report.Appliers) != 1 ||
+		report.NotExamined[0].Version != "autoscaling/v1" || report.Appliers[0].Count != 1 {
+		t.Errorf("-o json: %v, %+v", err, report)
+	}
+	moved := transfer(t, admin, "horizontalpodautoscalers", "--from", "kubectl-client-side-apply", "--to", "ci", "--dry-run=client")
+	const note = "note: horizontalpodautoscalers.autoscaling/h -n default: 1 field of kubectl-client-side-apply (Update) not moved: other version: " +
+		"the entry is in autoscaling/v1, and the object has no such field in autoscaling/v2: .spec.targetCPUUtilizationPercentage\n"
+	if !strings.Contains(moved.notes, note) || !strings.HasSuffix(moved.out, "of 1 object; 1 field not moved: other version (dry run)\n") {
+		t.Errorf("transfer: %q, notes %q", moved.out, moved.notes)
+	}
+}
+
+// TestStuckUnavailable examines all kinds while one API does not answer. The report says so, and the command fails.
+func TestStuckUnavailable(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, apiserver.Config{})
+	flags := through(server.Kubeconfig(), func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+		switch r.URL.Path {
+		case "/api", "/apis":
+			// Without the answer for all APIs together, the command asks for each.
+			r = r.Clone(r.Context())
+			r.Header.Set("Accept", "application/json")
+		case "/apis/autoscaling/v2":
+			return &http.Response{
+				Status: "503 Service Unavailable", StatusCode: http.StatusServiceUnavailable, Header: http.Header{},
+				Body: io.NopCloser(strings.NewReader("not ready")), Request: r,
+			}, nil
+		}
+		return next.RoundTrip(r)
+	})
+	cache := t.TempDir()
+	flags.CacheDir = &cache
+	got := run(t, flags, "--stuck", "-o", "json")
+	var report struct{ Unavailable string }
+	if err := json.Unmarshal([]byte(got.out), &report); err != nil || got.code != 2 || !strings.Contains(report.Unavailable, "autoscaling/v2") {
+		t.Errorf("code %d, %v, %v, unavailable %q", got.code, got.err, err, report.Unavailable)
+	}
+	if got.err == nil || !strings.HasPrefix(got.err.Error(), "not all APIs answer: ") {
+		t.Errorf("error %v", got.err)
 	}
 }

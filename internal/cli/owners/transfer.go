@@ -67,6 +67,10 @@ Each change of an object is recorded in the file of --record before it is sent. 
 command is stopped or killed, run it again with the same file. --undo moves the fields
 of a record back. The file has names of fields and no values.
 
+Exit status: 0 if everything moved, also if there was nothing to do, 1 if the command or
+the server refused a change, 2 if the command line is wrong or the server or a file could
+not be read.
+
 The presets:
 ` + presetHelp(),
 		Example: `  # Let an autoscaler set the replicas: take them out of the file, then run
@@ -84,11 +88,12 @@ The presets:
   holdfast transfer --undo moved.jsonl`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && !options.bulk.isBulk() {
-				return errors.New("name an object: TYPE NAME or TYPE/NAME")
+				return unable(errors.New("name an object: TYPE NAME or TYPE/NAME"))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			defer func() { err = unable(err) }()
 			if options.dryRun, err = parseDryRun(dryRun); err != nil {
 				return err
 			}
@@ -123,6 +128,7 @@ The presets:
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = "server"
 	options.bulk.addFlags(cmd)
 	completeObjects(cmd, o)
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unable(err) })
 	return cmd
 }
 
@@ -180,14 +186,16 @@ func (t transferOptions) run(out io.Writer, o owned) error {
 		nothing, err := move(path)
 		switch {
 		case err != nil:
-			return fmt.Errorf("%s: %w", o.info.ObjectName(), err)
+			return refusal(fmt.Errorf("%s: %w", o.info.ObjectName(), err))
 		case nothing != "":
 			lines = append(lines, fmt.Sprintf("%s field %s: %s, nothing to do", o.info.ObjectName(), field, nothing))
 		default:
 			lines = append(lines, fmt.Sprintf("%s field %s transferred to %s%s", o.info.ObjectName(), field, t.to, suffix(t.dryRun)))
 		}
 	}
-	if err := t.send(change); err != nil {
+	if err := t.send(change); err != nil && isAnswer(err) {
+		return refusal(err)
+	} else if err != nil {
 		return err
 	}
 	for _, line := range lines {

@@ -21,6 +21,9 @@ func (t transferOptions) runUndo(cmd *cobra.Command, o objects) error {
 	if err != nil {
 		return err
 	}
+	if r.file != nil {
+		defer func() { _ = r.file.Close() }() // it was only read
+	}
 	if r.size == 0 {
 		return fmt.Errorf("record %s: it does not exist, or has no move", t.bulk.undo)
 	}
@@ -32,10 +35,14 @@ func (t transferOptions) runUndo(cmd *cobra.Command, o objects) error {
 	if err != nil {
 		return err
 	}
-	if cluster != r.header.Cluster {
-		return fmt.Errorf("record %s: %w", t.bulk.undo, recordHeader{Cluster: cluster}.compare(r.header))
+	if err := r.header.isOf(cluster); err != nil {
+		return fmt.Errorf("record %s: %w", t.bulk.undo, err)
 	}
-	for _, move := range slices.Backward(r.moves) {
+	for _, line := range slices.Backward(r.lines) {
+		move, err := r.move(line)
+		if err != nil {
+			return fmt.Errorf("record %s: %w", t.bulk.undo, err)
+		}
 		if err := m.undo(cmd, move); err != nil {
 			return interrupted(err)
 		}
@@ -46,14 +53,13 @@ func (t transferOptions) runUndo(cmd *cobra.Command, o objects) error {
 // undo moves the fields of one move back.
 func (m *mover) undo(cmd *cobra.Command, move recordedMove) error {
 	of := move.kind()
-	obj, err := of.client(m.metadata, move.Namespace).Get(cmd.Context(), move.Name, metav1.GetOptions{})
+	obj, err := m.get(cmd.Context(), of, move.Namespace, move.Name)
 	if apierrors.IsNotFound(err) {
 		fmt.Fprintf(m.notes, "note: %s: it is gone\n", move)
 		return nil
 	}
 	if err != nil && isAnswer(err) {
-		m.failed++
-		fmt.Fprintf(m.notes, "error: %s: %v\n", move, err)
+		m.fail(move.String(), err)
 		return nil
 	}
 	if err != nil {
@@ -61,7 +67,7 @@ func (m *mover) undo(cmd *cobra.Command, move recordedMove) error {
 	}
 	var back int
 	var lost *fieldpath.Set
-	err = m.change(cmd.Context(), of, obj, func(obj *metav1.PartialObjectMetadata) (*managers.Fields, error) {
+	result, err := m.change(cmd.Context(), of, obj, func(obj *metav1.PartialObjectMetadata) (*managers.Fields, error) {
 		back, lost = 0, nil
 		if obj.UID != move.UID {
 			fmt.Fprintf(m.notes, "note: %s: it is another object with the same name\n", move)
@@ -79,7 +85,7 @@ func (m *mover) undo(cmd *cobra.Command, move recordedMove) error {
 		back = all.Difference(lost).Leaves().Size()
 		return fields, nil
 	})
-	if err != nil {
+	if err != nil || result == refused || result == gone {
 		return err
 	}
 	return m.sayUndone(move, back, lost)

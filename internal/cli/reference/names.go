@@ -170,7 +170,7 @@ func commandOf(folder string) string {
 	case "internal/cli/guard":
 		return "guard audit"
 	case "internal/cli/owners":
-		return "owners --stuck"
+		return "owners, transfer"
 	}
 	return strings.TrimPrefix(folder, "internal/cli/")
 }
