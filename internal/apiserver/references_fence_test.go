@@ -246,7 +246,15 @@ func TestReferencesUnreadable(t *testing.T) {
 	}
 	defer func() { _ = store.Close() }()
 	const key = "/registry/sea.example.com/boats/default/broken"
+	newSecret(t, client, "default", "sail")
+	sails := func(name string) {
+		applyObject(t, client.Dynamic.Resource(boatResource).Namespace("default"), yamltest.Object(t,
+			"{apiVersion: sea.example.com/v1, kind: Boat, metadata: {name: "+name+"}, spec: {any: sail}}"))
+	}
+	sails("whole")
 	for _, value := range []string{"k8s:enc:secretbox:v1:other:text", "k8s\x00 protobuf"} {
+		sails("broken")
+		waittest.Until(t, "two boats refer to it", func() bool { return len(used(t, server.Config(t), "default/secrets/sail").Referrers) == 2 })
 		if _, err := store.Put(t.Context(), key, value); err != nil {
 			t.Fatal(err)
 		}
@@ -254,6 +262,11 @@ func TestReferencesUnreadable(t *testing.T) {
 		waittest.Until(t, "the index is incomplete", func() bool { return index.Incomplete("default") == want })
 		if _, ok, err := index.Unreferenced(t.Context(), references.Secret, "default", "hull"); ok || err == nil {
 			t.Errorf("%q: an exact read of a store with an unreadable object: %t, %v", value, ok, err)
+		}
+		// An answer names the object, and has the others.
+		answer := used(t, server.Config(t), "default/secrets/sail")
+		if want := "boats.sea.example.com default/broken cannot be read: "; !strings.HasPrefix(answer.Incomplete, want) || len(answer.Referrers) != 1 {
+			t.Errorf("%q: the answer is %+v, want incomplete: %s", value, answer, want)
 		}
 		if _, err := store.Delete(t.Context(), key); err != nil {
 			t.Fatal(err)

@@ -35,7 +35,7 @@ const (
 	catchUpEntries = 1
 	// quotaBytes bounds the size of the database. The default of etcd is 2 GiB.
 	quotaBytes = 8 << 30
-	// txnOps bounds the operations of a transaction. A Fence may have a prefix for each kind. The default of etcd is 128.
+	// txnOps bounds the operations of a transaction. A Fence may have a span for each kind. The default of etcd is 128.
 	txnOps = 4096
 
 	startTimeout = 30 * time.Second

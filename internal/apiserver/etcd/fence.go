@@ -9,20 +9,26 @@ import (
 	"go.etcd.io/etcd/client/v3/kubernetes"
 )
 
-// Fence is a condition for writes: another key still has the revision that the writer has seen, or no key with one of the prefixes was
+// Fence is a condition for writes: another key still has the revision that the writer has seen, or no key of some spans was
 // written since a revision. etcd compares these keys in the transaction of the write. So of two servers that write one of the keys each,
 // the second one learns of the write of the first.
 type Fence struct {
-	// Key is empty for a fence with prefixes.
+	// Key is empty for a fence with spans.
 	Key      string
 	Revision int64
-	// Prefixes are those of the keys that must not have a newer revision. A deletion is no write. etcd reads all keys with these prefixes to
+	// Spans have the keys that must not have a newer revision. A deletion is no write. etcd reads all keys of the spans to
 	// compare them. A transaction may have 128 comparisons, and more in the member of this process.
-	Prefixes []string
+	Spans []Span
 	// Renew returns the revision of changes that do not matter to the writer, so that the write is stored behind them. ok is
 	// false if a change may matter. It may be nil.
 	Renew func(ctx context.Context, failed *FenceError) (revision int64, ok bool)
 }
+
+// Span is the keys from First on, in their order, up to End, which is not one of them.
+type Span struct{ First, End string }
+
+// WithPrefix returns the keys with a prefix.
+func WithPrefix(prefix string) Span { return Span{prefix, clientv3.GetPrefixRangeEnd(prefix)} }
 
 // renewals is how often a write is tried again because of changes that do not matter to it.
 const renewals = 5
@@ -43,7 +49,7 @@ func FenceOf(ctx context.Context) (Fence, bool) {
 // FenceError is the error of a write whose fence does not hold.
 type FenceError struct {
 	Fence
-	// Current is the revision that the key of the fence has. It is zero if there is no such key. With prefixes, it is that of the store.
+	// Current is the revision that the key of the fence has. It is zero if there is no such key. With spans, it is that of the store.
 	Current int64
 }
 
@@ -107,9 +113,9 @@ func (f Fence) conditions() []clientv3.Cmp {
 	if f.Key != "" {
 		return []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(f.Key), "=", f.Revision)}
 	}
-	all := make([]clientv3.Cmp, 0, len(f.Prefixes))
-	for _, prefix := range f.Prefixes {
-		all = append(all, clientv3.Compare(clientv3.ModRevision(prefix), "<", f.Revision+1).WithPrefix())
+	all := make([]clientv3.Cmp, 0, len(f.Spans))
+	for _, span := range f.Spans {
+		all = append(all, clientv3.Compare(clientv3.ModRevision(span.First), "<", f.Revision+1).WithRange(span.End))
 	}
 	return all
 }

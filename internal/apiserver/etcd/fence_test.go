@@ -89,8 +89,8 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// A write with a fence of prefixes needs that no key below one of them was written. The prefixes may be many.
-func TestFenceOfPrefixes(t *testing.T) {
+// A write with a fence of spans needs that no key in one of them was written. The spans may be many.
+func TestFenceOfSpans(t *testing.T) {
 	t.Parallel()
 	member := start(t, filepath.Join(t.TempDir(), "etcd"))
 	defer member.Close()
@@ -106,10 +106,11 @@ func TestFenceOfPrefixes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fence := etcd.Fence{Revision: page.Revision, Prefixes: []string{"/registry/configmaps/x/", "/registry/configmaps/y/"}}
+	spans := []etcd.Span{etcd.WithPrefix("/registry/configmaps/x/"), etcd.WithPrefix("/registry/configmaps/y/")}
 	for i := range 300 {
-		fence.Prefixes = append(fence.Prefixes, "/registry/empty"+strconv.Itoa(i)+"/")
+		spans = append(spans, etcd.WithPrefix("/registry/empty"+strconv.Itoa(i)+"/"))
 	}
+	fence := etcd.Fence{Revision: page.Revision, Spans: spans}
 	remove := func(name string, fence etcd.Fence) error {
 		ctx := etcd.WithFence(t.Context(), fence)
 		return store.Delete(ctx, "/configmaps/"+name, &corev1.ConfigMap{}, nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{})
@@ -134,6 +135,25 @@ func TestFenceOfPrefixes(t *testing.T) {
 	fence.Renew = func(_ context.Context, failed *etcd.FenceError) (int64, bool) { return failed.Current, true }
 	if err := remove("b", fence); err != nil {
 		t.Errorf("delete behind a fence that can be renewed: %v", err)
+	}
+	// A span from one prefix to the end of another one has what is in between.
+	page, err = client.Page(t.Context(), etcd.Range{Prefix: "/registry/", Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"w/1", "d"} {
+		if err := create(t.Context(), store, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		name, first, last string
+		deleted           bool
+	}{{"c", "/registry/configmaps/v/", "/registry/configmaps/x/", false}, {"d", "/registry/configmaps/x/", "/registry/configmaps/y/", true}} {
+		between := etcd.Fence{Revision: page.Revision, Spans: []etcd.Span{{First: test.first, End: etcd.WithPrefix(test.last).End}}}
+		if err := remove(test.name, between); (err == nil) != test.deleted {
+			t.Errorf("delete behind a fence from %s to %s: %v", test.first, test.last, err)
+		}
 	}
 	// Without the object, the error is that of any delete.
 	if err := remove("b", fence); !storage.IsNotFound(err) {

@@ -73,6 +73,8 @@ type Pin struct {
 type UnusedList struct {
 	metav1.TypeMeta `json:",inline"`
 	Items           []Unused `json:"items"`
+	// More is the number of those that are left out, because there are too many.
+	More int `json:"more,omitempty"`
 	// Incomplete is why an object may be referenced nevertheless, empty if none is.
 	Incomplete string `json:"incomplete,omitempty"`
 }
@@ -86,12 +88,15 @@ type Unused struct {
 	Since     time.Time `json:"since"`
 }
 
+// maxUnused is how many objects an UnusedList has.
+const maxUnused = 10_000
+
 // unused returns the objects of a kind to which no object refers, in a namespace or, if it is empty, in all.
 func (x *Index) unused(kind references.Kind, namespace string, mutable bool) UnusedList {
 	list := UnusedList{TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: "UnusedList"}, Items: []Unused{}}
 	x.mu.Lock()
-	for t := range x.targets.all() {
-		if t.kind == kind && !t.referenced && (namespace == "" || t.namespace == namespace) && (mutable || t.immutable) {
+	for t := range x.targets.of(namespace) {
+		if t.kind == kind && !t.referenced && (mutable || t.immutable) {
 			list.Items = append(list.Items, Unused{t.namespace, t.name, t.uid, t.immutable, t.since.UTC().Truncate(time.Second)})
 		}
 	}
@@ -99,6 +104,9 @@ func (x *Index) unused(kind references.Kind, namespace string, mutable bool) Unu
 	slices.SortFunc(list.Items, func(a, b Unused) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
+	if len(list.Items) > maxUnused {
+		list.Items, list.More = list.Items[:maxUnused], len(list.Items)-maxUnused
+	}
 	list.Incomplete = x.Incomplete(namespace)
 	return list
 }
@@ -107,7 +115,7 @@ func (x *Index) unused(kind references.Kind, namespace string, mutable bool) Unu
 type referrer struct {
 	kind *kind
 	names
-	// all says that the object counts as a reference to every object of its namespace.
+	// all says that the object counts as a reference to every object of its namespace, or of all if it has none.
 	all bool
 }
 
@@ -116,21 +124,25 @@ func (x *Index) referrersOf(kind references.Kind, namespace, name string) []refe
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	keys := x.keysOf(kind, namespace, name, x.granted)
-	all := []key{x.key(kind, namespace, ""), x.key(references.Either, namespace, "")}
+	all := []key{x.key(kind, namespace, ""), x.key(references.Either, namespace, ""), x.key(references.Either, "", "") | everywhere}
 	has := func(in []key, some []key) bool {
 		return slices.ContainsFunc(some, func(one key) bool { _, ok := slices.BinarySearch(in, one); return ok })
 	}
 	var found []referrer
 	for _, k := range x.kinds {
-		for in, objects := range k.objects {
-			// Objects of other namespaces refer to the object only if it is granted.
-			if in != "" && in != namespace && len(x.granted[namespace]) == 0 {
-				continue
-			}
-			for object, refs := range objects {
+		add := func(in string) {
+			for object, refs := range k.objects[in] {
 				if has(refs, keys) {
 					found = append(found, referrer{k, names{in, object}, has(refs, all)})
 				}
+			}
+		}
+		if len(x.granted[namespace]) == 0 {
+			add("")
+			add(namespace)
+		} else { // objects of other namespaces may refer to the object
+			for in := range k.objects {
+				add(in)
 			}
 		}
 		for object, patterns := range k.patterns {
@@ -151,13 +163,10 @@ func (x *Index) pinsOf(kind references.Kind, namespace, name string) []Pin {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var found []Pin
-	for pod, pinned := range x.pins {
-		if pod.namespace != namespace {
-			continue
-		}
+	for pod, pinned := range x.pins[namespace] {
 		for _, pin := range references.ParsePins(pinned.text) {
 			if pin.Kind == kind && pin.Name == name {
-				found = append(found, Pin{Pod: pod.name, Node: pinned.node, UID: pin.UID})
+				found = append(found, Pin{Pod: pod, Node: pinned.node, UID: pin.UID})
 			}
 		}
 	}

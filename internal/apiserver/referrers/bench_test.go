@@ -89,6 +89,45 @@ func BenchmarkCustomResource(b *testing.B) {
 	}
 }
 
+// BenchmarkNamespace does what a tenant can make the server do, in a namespace with one ConfigMap, while other namespaces have 100,000: a change of
+// an object that counts as a reference to all objects of its namespace, a list of the unused objects, and a question about one.
+func BenchmarkNamespace(b *testing.B) {
+	f := newFixture()
+	f.subscribers = nil
+	f.configMaps.Change(watch.Added, configMap("shop", "settings", "1"), 1)
+	for i := range 100_000 {
+		namespace := fmt.Sprint("other-", i%100)
+		f.configMaps.Change(watch.Added, configMap(namespace, fmt.Sprint("settings-", i), "1"), 1)
+		if i%10 == 0 {
+			pinned := pod(namespace, fmt.Sprint("web-", i), "settings-1")
+			pinned.Status.Conditions = []corev1.PodCondition{{Type: references.Pinned, Status: corev1.ConditionTrue, Message: "configmaps/settings-1 1"}}
+			f.pods.Change(watch.Added, pinned, 1)
+		}
+	}
+	k := &kind{custom: true, objects: map[string]map[string][]key{}}
+	refs := collector{index: f.Index}
+	for name, do := range map[string]func(i int){
+		"placeholder": func(i int) {
+			refs.begin("shop")
+			if i%2 == 0 {
+				refs.add(references.ConfigMap, "", "a-${b}")
+			}
+			f.set(k, names{"shop", "one"}, refs.end())
+		},
+		"unused": func(int) { f.Index.unused(references.ConfigMap, "shop", true) },
+		"used": func(int) {
+			f.referrersOf(references.ConfigMap, "shop", "settings")
+			f.pinsOf(references.ConfigMap, "shop", "settings")
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				do(i)
+			}
+		})
+	}
+}
+
 // heap returns the bytes that are in use.
 func heap() uint64 {
 	runtime.GC()

@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/references"
@@ -19,11 +18,8 @@ import (
 // context that it returns, a delete of the object succeeds only if no object that may refer to it was written since. If one was written
 // that does not refer to it, the delete looks again, a few times.
 //
-// One read judges all unused objects of the namespace, so that later calls need none for a few seconds. That is as safe as a read for each of them,
-// because the delete depends on what was written after the read.
-//
-// An etcd outside of the process compares at most 100 prefixes. If there are more kinds, it does not compare those of custom resources that have no
-// object in the namespace: the first object of such a kind may be stored between the read and the delete, unseen. Then each call reads.
+// One read judges all objects of the namespace that the index takes for unused. For a few seconds, later calls about these objects need no further
+// read. That is as safe as a read for each of them, because the delete depends on what was written after the read.
 func (x *Index) Unreferenced(ctx context.Context, kind references.Kind, namespace, name string) (fenced context.Context, ok bool, err error) {
 	slot := x.slotOf(namespace)
 	slot.mu.Lock()
@@ -39,9 +35,6 @@ func (x *Index) Unreferenced(ctx context.Context, kind references.Kind, namespac
 	}
 	if r.isReferenced(kind, name) {
 		return ctx, false, nil
-	}
-	if !r.shared {
-		slot.reading = nil
 	}
 	return r.fence(ctx, kind, name), true, nil
 }
@@ -122,14 +115,4 @@ func (x *Index) builtInStored(k *kind) func(storage.Stored, references.Visit) er
 		}
 		return err
 	}
-}
-
-// maxPrefixes bounds the prefixes of a fence. An etcd allows 128 operations in a transaction by default. The member in the process allows more.
-func (x *Index) maxPrefixes() int {
-	for _, endpoint := range x.config.Objects.Client.Endpoints() {
-		if endpoint == etcd.InProcess {
-			return 4000
-		}
-	}
-	return 100
 }

@@ -3,6 +3,7 @@ package referrers
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"mime"
 	"net/http"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"holdfast.dev/holdfast/internal/apiserver/capture"
+	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/references"
 	"holdfast.dev/holdfast/internal/series"
 )
@@ -87,18 +89,17 @@ func (x *Index) answerGet(next http.Handler, w http.ResponseWriter, req *http.Re
 		answer.UnusedSince = &since
 	}
 	answer.Incomplete = x.Incomplete(about.namespace)
-	if err := x.addReferrers(req.Context(), &answer, about); err != nil {
-		writeError(w, err)
-		return
-	}
+	x.addReferrers(req.Context(), &answer, about)
 	write(w, http.StatusOK, answer)
 }
 
-// addReferrers adds the referrers and the pins that the user of a request may get, and counts the others.
-func (x *Index) addReferrers(ctx context.Context, answer *References, about question) error {
+// addReferrers adds the referrers and the pins that the user of a request may get, and counts the others. If it cannot read a referrer, the answer is
+// incomplete.
+func (x *Index) addReferrers(ctx context.Context, answer *References, about question) {
 	may := x.rights(ctx)
 	// hidden are the objects that the user may not get. A pod with a pin may be a referrer too.
 	hidden := map[referrer]struct{}{}
+	unreadable := false
 	for _, r := range x.referrersOf(about.kind, about.namespace, about.name) {
 		if !may(r.kind.resource, r.namespace) {
 			hidden[referrer{kind: r.kind, names: r.names}] = struct{}{}
@@ -109,14 +110,15 @@ func (x *Index) addReferrers(ctx context.Context, answer *References, about ques
 			continue
 		}
 		found, err := x.readReferrer(ctx, r, about)
-		if err != nil {
-			return err
+		if err != nil && !unreadable {
+			unreadable = true
+			full := storage.Stored{Namespace: r.namespace, Name: r.name}.FullName()
+			answer.Incomplete = fmt.Sprintf("%s %s cannot be read: %v", r.kind.resource, full, err)
 		}
 		if found != nil {
 			answer.Referrers = append(answer.Referrers, *found)
 		}
 	}
-	pods := schema.GroupResource{Resource: "pods"}
 	for _, pin := range x.pinsOf(about.kind, about.namespace, about.name) {
 		if may(pods, about.namespace) {
 			answer.Pins = append(answer.Pins, pin)
@@ -125,7 +127,6 @@ func (x *Index) addReferrers(ctx context.Context, answer *References, about ques
 		}
 	}
 	answer.Hidden = len(hidden)
-	return nil
 }
 
 func (x *Index) kindOf(resource schema.GroupResource) *kind {

@@ -34,8 +34,8 @@ type Index struct {
 	// grants are the ReferenceGrants that allow something, and granted what they allow together.
 	grants  map[names]grant
 	granted grantTable
-	// pins are the pins of pods.
-	pins map[names]pins
+	// pins are the pins of pods, by namespace and name.
+	pins map[string]map[string]pins
 	// definitions are those that exist. definitionsRead says that all of them are known.
 	definitions     map[schema.GroupResource]declaration
 	definitionsRead bool
@@ -63,7 +63,7 @@ type event struct {
 func New() *Index {
 	x := &Index{
 		seed: maphash.MakeSeed(), now: time.Now, changed: make(chan struct{}, 1),
-		kinds: builtInKinds(), counts: map[key]uint32{}, patterned: map[*kind]struct{}{}, pins: map[names]pins{},
+		kinds: builtInKinds(), counts: map[key]uint32{}, patterned: map[*kind]struct{}{}, pins: map[string]map[string]pins{},
 		definitions: map[schema.GroupResource]declaration{}, grants: map[names]grant{}, granted: grantTable{},
 		slots: map[string]*slot{},
 	}
@@ -197,8 +197,12 @@ func (x *Index) count(namespace string, before, after []key) {
 		if one&fromOne == fromOne {
 			continue // the key of the same reference that is marked as foreign finds the object
 		}
-		if one&^kindBits == x.key(0, namespace, "") {
+		switch one &^ kindBits {
+		case x.key(0, namespace, ""):
 			x.judgeAll(namespace)
+			continue
+		case x.key(0, "", "") | everywhere:
+			x.judgeAll("")
 			continue
 		}
 		x.targets.each(one, x.judge)
@@ -237,9 +241,7 @@ func (x *Index) judge(t *target) {
 
 // judgeAll judges all objects of a namespace, or, if it is empty, of all namespaces.
 func (x *Index) judgeAll(namespace string) {
-	for t := range x.targets.all() {
-		if namespace == "" || t.namespace == namespace {
-			x.judge(t)
-		}
+	for t := range x.targets.of(namespace) {
+		x.judge(t)
 	}
 }

@@ -2,11 +2,14 @@ package referrers
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -241,6 +244,141 @@ func TestWhere(t *testing.T) {
 	f.remove(anything, names{"shop", "x"})
 	unlock()
 	check("fewer strings", "[]")
+}
+
+// An object without a namespace with too many references counts as one to each object of the cluster.
+func TestMany(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	for _, namespace := range []string{"shop", "bank"} {
+		f.configMaps.Change(watch.Added, configMap(namespace, "a", namespace), 1)
+	}
+	check := func(when string, used bool) {
+		t.Helper()
+		for _, namespace := range []string{"shop", "bank"} {
+			if got := f.unused(namespace, "a") == 0; got != used {
+				t.Errorf("%s: %s/a is used: %t", when, namespace, got)
+			}
+		}
+	}
+	anything, declared := customKind(t, "boats", ""), customKind(t, "docks", "ConfigMap spec[*]")
+	texts := func(format string, count int) string {
+		all := make([]string, count)
+		for i := range all {
+			all[i] = fmt.Sprintf(format, i)
+		}
+		return `{"spec":[` + strings.Join(all, ",") + `]}`
+	}
+	for _, test := range []struct {
+		kind   *kind
+		format string
+		most   int
+	}{{anything, `"x-%d"`, maxClusterKeys - 1}, {declared, `"x-%d-${a}"`, maxPatterns}} {
+		f.custom(t, test.kind, names{"", "x"}, texts(test.format, test.most))
+		check("many references", false)
+		f.custom(t, test.kind, names{"", "x"}, texts(test.format, test.most+1))
+		check("too many references", true)
+		if got := len(test.kind.objects[""]["x"]) + len(test.kind.patterns); got != 1 {
+			t.Errorf("an object with too many references has %d", got)
+		}
+		if found := f.referrersOf(references.ConfigMap, "bank", "a"); len(found) != 1 || !found[0].all {
+			t.Errorf("referrers %v", found)
+		}
+		f.custom(t, test.kind, names{"", "x"}, `{}`)
+		check("no reference", false)
+	}
+}
+
+// The objects of a namespace are known without a look at others, also after deletions.
+func TestNamespaces(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	want := map[string]bool{}
+	random := rand.New(rand.NewPCG(1, 38))
+	for i := range 2000 {
+		namespace, name := fmt.Sprint("n-", random.IntN(3)), fmt.Sprint("c-", random.IntN(100))
+		event := watch.Added
+		if want[namespace+"/"+name] = true; random.IntN(2) == 0 {
+			event = watch.Deleted
+			delete(want, namespace+"/"+name)
+		}
+		f.configMaps.Change(event, configMap(namespace, name, fmt.Sprint(i)), 1)
+		if i%100 != 99 {
+			continue
+		}
+		got := map[string]bool{}
+		for n := range 3 {
+			for one := range f.targets.of(fmt.Sprint("n-", n)) {
+				got[one.namespace+"/"+one.name] = one.namespace == fmt.Sprint("n-", n)
+			}
+		}
+		all := 0
+		for range f.targets.of("") {
+			all++
+		}
+		if !maps.Equal(got, want) || all != len(want) {
+			t.Fatalf("%d: %d and %d objects, want %d", i, len(got), all, len(want))
+		}
+	}
+	f.configMaps.Replace(nil, 2)
+	if len(f.targets.in) != 0 {
+		t.Errorf("%v is left", f.targets.in)
+	}
+}
+
+// The pins of a pod stay until the pod is gone, whatever happens to other objects with its name.
+func TestPins(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	pinned := pod("shop", "web")
+	pinned.Spec.NodeName = "n1"
+	pinned.Status.Conditions = []corev1.PodCondition{{Type: references.Pinned, Status: corev1.ConditionTrue, Message: "configmaps/a 1"}}
+	f.pods.Change(watch.Added, pinned, 1)
+	check := func(when string, want ...Pin) {
+		t.Helper()
+		if got := f.pinsOf(references.ConfigMap, "shop", "a"); !slices.Equal(got, want) {
+			t.Errorf("%s: pins %v, want %v", when, got, want)
+		}
+	}
+	web := Pin{Pod: "web", Node: "n1", UID: "1"}
+	check("reported", web)
+	deployments := f.kinds[schema.GroupResource{Group: "apps", Resource: "deployments"}]
+	observer := &kindObserver{index: f.Index, kind: deployments, refs: collector{index: f.Index}}
+	observer.Change(watch.Added, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}, 2)
+	observer.Change(watch.Deleted, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}, 3)
+	check("a Deployment with the name is deleted", web)
+	observer.Replace(nil, 4)
+	check("Deployments are listed", web)
+	f.pods.Change(watch.Deleted, pod("bank", "web"), 5)
+	check("a pod of another namespace is deleted", web)
+	f.pods.Change(watch.Modified, pod("shop", "web"), 6)
+	check("no longer reported")
+	f.pods.Change(watch.Modified, pinned, 7)
+	f.pods.Change(watch.Deleted, pinned, 8)
+	check("deleted")
+	f.pods.Replace([]runtime.Object{pinned}, 9)
+	check("listed", web)
+	f.pods.Replace(nil, 10)
+	check("gone in a list")
+	if len(f.pins) > 0 {
+		t.Errorf("%v is left", f.pins)
+	}
+}
+
+// A list of unused objects has a bound, and says how many it leaves out.
+func TestUnusedBound(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	for i := range maxUnused + 5 {
+		f.configMaps.Change(watch.Added, configMap("shop", fmt.Sprintf("c-%05d", i), "1"), 1)
+	}
+	list := f.Index.unused(references.ConfigMap, "shop", true)
+	if len(list.Items) != maxUnused || list.More != 5 || list.Items[maxUnused-1].Name != fmt.Sprintf("c-%05d", maxUnused-1) {
+		t.Errorf("%d objects, and %d more", len(list.Items), list.More)
+	}
+	if list := f.Index.unused(references.ConfigMap, "bank", true); len(list.Items)+list.More != 0 {
+		t.Errorf("another namespace has %v", list)
+	}
 }
 
 // Objects with equal hashes are different objects.

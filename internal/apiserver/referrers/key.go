@@ -11,6 +11,13 @@ import (
 // fewer than a hundred. Without a bound, an object would need several times its stored size in the index.
 const maxKeys = 4096
 
+// The bounds for an object without a namespace, such as a report about a cluster. If it has more references, no object of the cluster is unused, so
+// that they are far beyond what such objects have. A reference with a placeholder is compared with each object.
+const (
+	maxClusterKeys = 1 << 16
+	maxPatterns    = 256
+)
+
 // key is a reference: a hash of the namespace and the name of the object that is referred to, with a references.Kind in the lowest two bits,
 // and a flag. An empty name stands for all objects of a namespace.
 type key uint64
@@ -21,7 +28,8 @@ const (
 	everywhere key = 4
 	// foreign marks a reference from another namespace, whichever it is.
 	foreign key = 8
-	// fromOne marks a reference from another namespace, whose name is part of the hash. It comes with one that is marked as foreign.
+	// fromOne marks a reference from another namespace, whose name is part of the hash. It comes with one that is marked as foreign. It is the
+	// third value of the two bits of everywhere and foreign, which are never set together otherwise: a reference from another namespace has one.
 	fromOne = everywhere | foreign
 	flags   = kindBits | fromOne
 )
@@ -84,8 +92,11 @@ func (c *collector) add(kind references.Kind, namespace, name string) {
 func (c *collector) end() found {
 	slices.Sort(c.keys)
 	c.keys = slices.Compact(c.keys)
-	if len(c.keys) > maxKeys && c.namespace != "" {
+	switch {
+	case c.namespace != "" && len(c.keys) > maxKeys:
 		c.keys = append(c.keys[:0], c.index.key(references.Either, c.namespace, ""))
+	case len(c.keys) > maxClusterKeys, len(c.patterns) > maxPatterns:
+		c.keys, c.patterns = append(c.keys[:0], c.index.key(references.Either, "", "")|everywhere), nil
 	}
 	return c.found
 }
@@ -93,7 +104,7 @@ func (c *collector) end() found {
 // keysOf returns the keys of the references that count for an object, if some references from other namespaces are granted.
 func (x *Index) keysOf(kind references.Kind, namespace, name string, table grantTable) []key {
 	exact, all, anywhere := x.key(kind, namespace, name), x.key(kind, namespace, ""), x.key(kind, "", name)|everywhere
-	keys := []key{exact, exact | kindBits, all, all | kindBits, anywhere, anywhere | kindBits}
+	keys := []key{exact, exact | kindBits, all, all | kindBits, anywhere, anywhere | kindBits, x.key(references.Either, "", "") | everywhere}
 	some, everyone := table.from(kind, namespace, name)
 	if everyone {
 		return append(keys, exact|foreign, exact|foreign|kindBits)

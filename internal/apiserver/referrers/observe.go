@@ -15,6 +15,8 @@ import (
 	"holdfast.dev/holdfast/internal/references"
 )
 
+var pods = schema.GroupResource{Resource: "pods"}
+
 // Observe returns the observers of the built-in kinds that the index needs, beside others.
 func (x *Index) Observe(others map[schema.GroupResource]storage.Observer) map[schema.GroupResource]storage.Observer {
 	all := maps.Clone(others)
@@ -54,7 +56,7 @@ type kindObserver struct {
 func (o *kindObserver) Replace(objs []runtime.Object, _ uint64) {
 	unlock := o.index.lock()
 	defer unlock()
-	if o.kind.resource == corev1.Resource("pods") {
+	if o.kind.resource == pods {
 		clear(o.index.pins)
 	}
 	if o.kind.resource == definitionsResource {
@@ -86,8 +88,10 @@ func (o *kindObserver) Change(event watch.EventType, obj runtime.Object, _ uint6
 		unlock := o.index.lock()
 		defer unlock()
 		o.index.remove(o.kind, object)
-		delete(o.index.pins, object)
-		if o.kind.resource == definitionsResource {
+		switch o.kind.resource {
+		case pods:
+			o.index.setPins(object, pins{})
+		case definitionsResource:
 			delete(o.index.definitions, schema.ParseGroupResource(meta.GetName()))
 			o.index.definitionsChanged()
 		}
@@ -111,7 +115,7 @@ func (o *kindObserver) find(obj runtime.Object, meta metav1.Object) found {
 func (o *kindObserver) setMore(obj runtime.Object, meta metav1.Object) {
 	switch obj := obj.(type) {
 	case *corev1.Pod:
-		o.index.setPins(obj)
+		o.index.setPins(names{obj.Namespace, obj.Name}, pinsOfPod(obj))
 	case *definition.CustomResourceDefinition:
 		resource := schema.ParseGroupResource(meta.GetName())
 		if now := declarationOf(obj); o.index.definitions[resource] != now {
@@ -126,16 +130,30 @@ type pins struct {
 	node, text string
 }
 
-// setPins takes note of the pins of a pod. The caller holds the lock.
-func (x *Index) setPins(pod *corev1.Pod) {
-	object := names{pod.Namespace, pod.Name}
+// pinsOfPod returns the pins that the agent reports of a pod. They are zero if it reports none.
+func pinsOfPod(pod *corev1.Pod) pins {
 	for i := range pod.Status.Conditions {
 		if c := &pod.Status.Conditions[i]; c.Type == references.Pinned && c.Status == corev1.ConditionTrue {
-			x.pins[object] = pins{node: pod.Spec.NodeName, text: c.Message}
-			return
+			return pins{node: pod.Spec.NodeName, text: c.Message}
 		}
 	}
-	delete(x.pins, object)
+	return pins{}
+}
+
+// setPins takes note of the pins of a pod, or, if they are zero, that it has none. The caller holds the lock.
+func (x *Index) setPins(pod names, now pins) {
+	in := x.pins[pod.namespace]
+	if now == (pins{}) {
+		if delete(in, pod.name); len(in) == 0 {
+			delete(x.pins, pod.namespace)
+		}
+		return
+	}
+	if in == nil {
+		in = map[string]pins{}
+		x.pins[pod.namespace] = in
+	}
+	in[pod.name] = now
 }
 
 // targetObserver sees the changes of ConfigMaps or Secrets.
@@ -161,7 +179,7 @@ func (o targetObserver) Replace(objs []runtime.Object, _ uint64) {
 			o.index.setTarget(t)
 		}
 	}
-	for t := range o.index.targets.all() {
+	for t := range o.index.targets.of("") {
 		if _, ok := stay[t.names]; !ok && t.kind == o.kind {
 			o.index.removeTarget(t)
 		}

@@ -7,14 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/references"
 )
-
-var nodes = schema.GroupResource{Resource: "nodes"}
 
 // errOutdated says that other objects may refer to an object than those that were read.
 var errOutdated = errors.New("a definition or a ReferenceGrant was written")
@@ -23,14 +19,12 @@ var errOutdated = errors.New("a definition or a ReferenceGrant was written")
 type reading struct {
 	index     *Index
 	namespace string
-	// parts are the stored objects that may refer to the objects, and prefixes those of their keys, for the fence.
-	parts    []part
-	prefixes []string
+	// parts are the stored objects that may refer to the objects, and spans have their keys, for the fence.
+	parts []part
+	spans []etcd.Span
 	// granted has the grants of the namespace.
 	granted grantTable
-	// shared says that the reading may judge several objects.
-	shared bool
-	begun  time.Time
+	begun   time.Time
 
 	mu sync.Mutex
 	// revision is the one up to which the objects were read. outdated says that what was written later could not be read.
@@ -45,8 +39,8 @@ type reading struct {
 type part struct {
 	storage.Part
 	visit func(object storage.Stored, visit references.Visit) error
-	// used says that there are such objects, refers that one of them has references, and custom that they are custom resources.
-	used, refers, custom bool
+	// refers says that one of the objects has references.
+	refers bool
 }
 
 // readAll reads the stored objects that may refer to an object, or to another unused one of its namespace.
@@ -61,8 +55,8 @@ func (x *Index) readAll(ctx context.Context, namespace string, about question) (
 	}
 	r.lookFor(about.kind, about.name)
 	x.mu.Lock()
-	for t := range x.targets.all() {
-		if t.namespace == namespace && t.immutable && !t.referenced {
+	for _, t := range x.targets.in[namespace] {
+		if t.immutable && !t.referenced {
 			r.lookFor(t.kind, t.name)
 		}
 	}
@@ -70,7 +64,7 @@ func (x *Index) readAll(ctx context.Context, namespace string, about question) (
 	if err := r.look(ctx, 0); err != nil {
 		return nil, fmt.Errorf("look for references to %s/%s: %w", namespace, about.name, err)
 	}
-	r.choosePrefixes()
+	r.spans = x.spansOf(r.parts)
 	return r, nil
 }
 
@@ -85,7 +79,7 @@ func (r *reading) lookFor(kind references.Kind, name string) {
 func (r *reading) isRecent(now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.shared && !r.outdated && now.Sub(r.begun) < recent
+	return !r.outdated && now.Sub(r.begun) < recent
 }
 
 // knows reports whether the reading has looked for the references to an object.
@@ -131,7 +125,7 @@ func (r *reading) fence(ctx context.Context, kind references.Kind, name string) 
 		}
 		return r.revision, !r.hasReference(kind, name)
 	}
-	return etcd.WithFence(ctx, etcd.Fence{Revision: r.revision, Prefixes: r.prefixes, Renew: renew})
+	return etcd.WithFence(ctx, etcd.Fence{Revision: r.revision, Spans: r.spans, Renew: renew})
 }
 
 // plan finds the kinds whose objects may refer to objects of the namespace.
@@ -166,7 +160,7 @@ func (r *reading) plan(ctx context.Context) error {
 	}
 	for resource, stored := range declarations {
 		d, rules := stored.declaration, stored.rules(resource)
-		p := part{Part: storage.Part{Resource: resource}, visit: rules.stored(), custom: true}
+		p := part{Part: storage.Part{Resource: resource}, visit: rules.stored()}
 		// Only declared references have a namespace.
 		if d.namespaced && (len(r.granted) == 0 || rules.isEverything() || resource == grants) {
 			p.Namespace = r.namespace
@@ -184,7 +178,6 @@ func (r *reading) look(ctx context.Context, after int64) error {
 		p := &r.parts[i]
 		p.After = after
 		_, err := r.index.config.Objects.Visit(ctx, p.Part, func(object storage.Stored) error {
-			p.used = true
 			if after > 0 && (p.Resource == definitionsResource || p.Resource == grants) {
 				return errOutdated
 			}
@@ -207,18 +200,4 @@ func (r *reading) look(ctx context.Context, after int64) error {
 		}
 	}
 	return nil
-}
-
-// choosePrefixes sets the prefixes of the keys of the objects that may refer to objects of the namespace.
-func (r *reading) choosePrefixes() {
-	r.shared = len(r.parts) <= r.index.maxPrefixes()
-	for _, p := range r.parts {
-		// The server drops the reference of a node that had none. The many writes of nodes would break the fence.
-		if p.Resource == nodes && !p.refers {
-			continue
-		}
-		if r.shared || p.used || !p.custom {
-			r.prefixes = append(r.prefixes, p.Prefix())
-		}
-	}
 }

@@ -2,6 +2,7 @@ package referrers
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +17,8 @@ type target struct {
 	since                 time.Time
 	kind                  references.Kind
 	immutable, referenced bool
+	// at is the index of the object among those of its namespace.
+	at int32
 	// collides is the next object with the same key.
 	collides *target
 	// before and after are objects of the same kind with the same name in other namespaces.
@@ -27,9 +30,13 @@ type targets struct {
 	byKey map[key]*target
 	// byName has a list of the objects with a name, by the key with the flag everywhere.
 	byName map[key]*target
+	// in has the objects of each namespace, in any order. A change in one namespace must not cost a look at the objects of all.
+	in map[string][]*target
 }
 
-func newTargets() targets { return targets{byKey: map[key]*target{}, byName: map[key]*target{}} }
+func newTargets() targets {
+	return targets{byKey: map[key]*target{}, byName: map[key]*target{}, in: map[string][]*target{}}
+}
 
 // get returns an object, nil if there is none.
 func (t targets) get(of key, namespace, name string) *target {
@@ -50,6 +57,8 @@ func (t targets) add(x *Index, added *target) {
 		added.after.before = added
 	}
 	t.byName[named] = added
+	added.at = int32(len(t.in[added.namespace])) //nolint:gosec // a namespace with more objects would not fit in the memory
+	t.in[added.namespace] = append(t.in[added.namespace], added)
 }
 
 // remove removes an object.
@@ -71,6 +80,22 @@ func (t targets) remove(x *Index, removed *target) {
 		removed.before.after = removed.after
 	} else {
 		setOrDelete(t.byName, named, removed.after)
+	}
+	t.leave(removed)
+}
+
+// leave removes an object from those of its namespace. The last one takes its place.
+func (t targets) leave(removed *target) {
+	in := t.in[removed.namespace]
+	last := len(in) - 1
+	in[removed.at], in[last].at = in[last], removed.at
+	in[last] = nil
+	if in = in[:last]; last == 0 {
+		delete(t.in, removed.namespace)
+	} else if last < cap(in)/4 {
+		t.in[removed.namespace] = slices.Clone(in)
+	} else {
+		t.in[removed.namespace] = in
 	}
 }
 
@@ -101,11 +126,19 @@ func (t targets) each(of key, do func(*target)) {
 	}
 }
 
-// all returns all objects.
-func (t targets) all() iter.Seq[*target] {
+// of returns the objects of a namespace, or, if it is empty, of all. The caller may remove the object that it gets.
+func (t targets) of(namespace string) iter.Seq[*target] {
 	return func(yield func(*target) bool) {
-		for _, first := range t.byKey {
-			for found := first; found != nil; found = found.collides {
+		if namespace != "" {
+			for _, found := range slices.Backward(t.in[namespace]) {
+				if !yield(found) {
+					return
+				}
+			}
+			return
+		}
+		for _, in := range t.in {
+			for _, found := range slices.Backward(in) {
 				if !yield(found) {
 					return
 				}
