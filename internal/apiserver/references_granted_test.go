@@ -152,6 +152,7 @@ func TestReferencesMalformed(t *testing.T) {
 		`"Secret spec.a other.b"`:       `line 1: the name and the namespace must be fields of the same object`,
 		`"PodSpec spec.a spec.b"`:       `line 1: PodSpec has no namespace`,
 		`"Secret spec.a[\nSecret spec"`: `line 1: spec.a[: `,
+		`"PodTemplate *"`:               `line 1: PodTemplate * stands for the templates of pods that the schema describes, and there is none`,
 	} {
 		malformed := boats(t, `{holdfast.dev/references: `+text+`}`, "Namespaced")
 		_, err := definitions.Create(t.Context(), malformed, metav1.CreateOptions{})

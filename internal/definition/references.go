@@ -2,6 +2,8 @@ package definition
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -22,7 +24,8 @@ func (w Write) validateReferences(crd *CustomResourceDefinition) field.ErrorList
 	if !ok || w.Old != nil && w.Old.Annotations[references.Annotation] == text {
 		return nil
 	}
-	if _, err := references.Parse(text); err != nil {
+	expanded, _ := crd.References()
+	if _, err := references.Parse(expanded); err != nil {
 		return field.ErrorList{field.Invalid(referencesPath(), field.OmitValueType{}, err.Error())}
 	}
 	return nil
@@ -30,7 +33,7 @@ func (w Write) validateReferences(crd *CustomResourceDefinition) field.ErrorList
 
 // referenceWarnings returns a warning for each declared reference at a place that no version has, and for each pod template without containers.
 func referenceWarnings(crd *CustomResourceDefinition, versions []readVersion) []Warning {
-	text := crd.Annotations[references.Annotation]
+	text, _ := crd.References()
 	if _, err := references.Parse(text); err != nil {
 		return nil // it counts as not declared
 	}
@@ -52,6 +55,50 @@ func referenceWarnings(crd *CustomResourceDefinition, versions []readVersion) []
 		})
 	}
 	return found
+}
+
+// References returns the rules of the references that a definition declares, for references.Parse. declared is false if it has no such annotation. The
+// line "PodTemplate *" is replaced by the places of the templates in the schemas of all versions.
+func (in *CustomResourceDefinition) References() (rules string, declared bool) {
+	text, declared := in.Annotations[references.Annotation]
+	return references.Expand(text, func() []*value.Path {
+		var all []*value.Path
+		for _, v := range decodeVersions(in) {
+			all = templates(v.schema, nil, all)
+		}
+		return all
+	}), declared
+}
+
+// templates appends the places of the templates of pods in a schema, and leaves out those that are there.
+func templates(s *schema.Schema, at *value.Path, all []*value.Path) []*value.Path {
+	if s == nil {
+		return all
+	}
+	if isTemplate(s) {
+		if slices.ContainsFunc(all, at.Equal) {
+			return all
+		}
+		return append(all, at)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		all = templates(s.Properties[name], at.Child(name), all)
+	}
+	if s.AdditionalProperties != nil {
+		all = templates(s.AdditionalProperties.Schema, at.Append(value.Step{Kind: value.AnyName}), all)
+	}
+	return templates(s.Items, at.Append(value.Step{Kind: value.AnyItem}), all)
+}
+
+// isTemplate reports whether a schema has the shape of a template of pods: the field spec with the list containers, whose items have a name and an
+// image.
+func isTemplate(s *schema.Schema) bool {
+	spec := s.Properties["spec"]
+	if spec == nil || spec.Properties["containers"] == nil {
+		return false
+	}
+	container := spec.Properties["containers"].Items
+	return container != nil && container.Properties["name"] != nil && container.Properties["image"] != nil
 }
 
 // isInAny reports whether a version may have a value at a place. A version without a schema may have any.

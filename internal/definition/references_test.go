@@ -74,3 +74,49 @@ func TestReferenceWarnings(t *testing.T) {
 		}
 	}
 }
+
+// The line for all templates of pods finds those that a schema describes, in every version, and is refused if there is none.
+func TestReferencesOfTemplates(t *testing.T) {
+	t.Parallel()
+	const template = `{type: object, properties: {spec: {type: object, properties: {containers: {type: array, items: {type: object, ` +
+		`properties: {name: {type: string}, image: {type: string}}}}}}}}`
+	const none = `metadata.annotations[holdfast.dev/references]: Invalid value: line 1: PodTemplate * stands for the templates of pods that the schema ` +
+		`describes, and there is none: name the places instead`
+	for name, test := range map[string]struct {
+		schema, other string
+		want          string
+	}{
+		"one": {"{type: object, properties: {spec: {type: object, properties: {template: " + template + "}}}}", "", "PodSpec spec.template.spec"},
+		"several": {
+			"{type: object, properties: {spec: {type: object, properties: {jobTemplate: {type: object, properties: {spec: {type: object, properties: {template: " +
+				template + "}}}}, map: {type: object, additionalProperties: {type: object, properties: {pod: " + template + "}}}, list: {type: array, items: " + template + "}}}}}",
+			"", "PodSpec spec.jobTemplate.spec.template.spec\nPodSpec spec.list[*].spec\nPodSpec spec.map.*.pod.spec",
+		},
+		"the object itself": {template, "", "PodSpec spec"},
+		"two versions": {
+			"{type: object, properties: {spec: {type: object, properties: {template: " + template + ", a: {type: string}}}}}",
+			"{type: object, properties: {spec: {type: object, properties: {template: " + template + ", older: " + template + "}}}}",
+			"PodSpec spec.template.spec\nPodSpec spec.older.spec",
+		},
+		"another shape": {
+			"{type: object, properties: {spec: {type: object, properties: {containers: {type: array, items: {type: object, properties: {name: {type: string}}}}}}}}",
+			"", none,
+		},
+		"open": {"{type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}", "", none},
+	} {
+		crd := read(t, referring(test.schema, "PodTemplate *"))
+		if test.other != "" {
+			other := read(t, referring(test.other, "PodTemplate *")).Spec.Versions[0]
+			other.Name, other.Storage = "v1alpha1", false
+			crd.Spec.Versions = append(crd.Spec.Versions, other)
+		}
+		refused := refusals(t, definition.Write{APIVersion: definition.V1}, crd)
+		got, _ := crd.References()
+		if len(refused) > 0 {
+			got = strings.Join(refused, "\n")
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

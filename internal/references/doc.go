@@ -12,8 +12,12 @@
 //	Secret spec.name spec.namespace    the second place has the namespace of the Secret; only the last name of both may differ
 //	Secret spec.ca /                   the value is a namespace, a slash and a name, or a name alone
 //	PodTemplate spec.template          the value is a template of pods
+//	PodTemplate *                      all templates of pods that the schema of the definition describes, see Expand
 //	PodSpec spec.pod                   the value is the spec of a pod
 //	Strings spec.values                every string below this place may be the name of a ConfigMap or a Secret
+//
+// A schema describes a template of pods where it has an object with the field spec, which has the field containers, a list of objects with the fields
+// name and image. All versions of a definition count. A template whose fields the schema leaves open is not found.
 //
 // A reference without a namespace is one in the namespace of the object; if the object has none, it may be one in any namespace. Only a rule that
 // asks for it finds a reference to another namespace: a pod has none, so that its author cannot keep the objects of others from being deleted. A

@@ -72,7 +72,7 @@ func (f *finder) field(in *field, object map[string]any, path *value.Path) {
 }
 
 func (f *finder) end(e end, v any, path *value.Path) {
-	if e.form == anything {
+	if e.form == texts {
 		f.strings(v, path)
 		return
 	}

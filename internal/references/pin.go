@@ -8,7 +8,7 @@ import (
 )
 
 // Pinned is the condition of a pod in which an agent reports which immutable ConfigMaps and Secrets the pod has files of, with their UIDs. Its
-// message has the text of FormatPins.
+// message has them as in "configmaps/settings-5f2 0a1b, secrets/db-1 77ab".
 const Pinned corev1.PodConditionType = "holdfast.dev/Pinned"
 
 // maxPins is how long the text of pins is at most. The message of a condition may have 32 KiB.

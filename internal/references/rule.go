@@ -12,7 +12,7 @@ import (
 // Kind is a kind of object that others refer to, or several of them.
 type Kind uint8
 
-// The kinds. Either is the kind of a string that may be the name of a ConfigMap or of a Secret.
+// The kinds. Either has both: a string with this kind may be the name of a ConfigMap, and that of a Secret.
 const (
 	ConfigMap Kind = 1 << iota
 	Secret
@@ -47,8 +47,8 @@ const (
 	name form = iota
 	// podSpec is the spec of a pod.
 	podSpec
-	// anything is a value in which every string may be a name.
-	anything
+	// texts is a value in which every string may be a name: each key of a map, and each string in it, at any depth.
+	texts
 	// qualified is a namespace, a slash and a name, or a name.
 	qualified
 )
@@ -87,13 +87,14 @@ type namedEnd struct {
 	namespace string
 }
 
-// Everything returns the rules of a kind about which nothing is known: every string of an object may be a name.
+// Everything returns the rules of a kind whose references are not declared: every string of an object may be a name, in metadata too.
 func Everything() *Rules { return &Rules{strings: true} }
 
 // IsEverything reports whether the rules are those of Everything.
 func (r *Rules) IsEverything() bool { return r.strings }
 
-// Parse reads rules, one in each line. Empty lines, and those that begin with #, are skipped. The error names the line.
+// Parse reads rules, one in each line. Empty lines, and those that begin with #, are skipped. The error names the line. The line "PodTemplate *" is an
+// error: Expand replaces it.
 func Parse(text string) (*Rules, error) {
 	rules := &Rules{}
 	count := 0
@@ -118,6 +119,9 @@ func (r *Rules) add(line string) error {
 	if len(words) < 2 || len(words) > 3 {
 		return fmt.Errorf("%q is not a kind and a path, as in \"Secret spec.tls.secretName\"", value.Cut(line, 80))
 	}
+	if isEveryTemplate(line) {
+		return errTemplates
+	}
 	path, err := parsePlace(words[1])
 	if err != nil {
 		return err
@@ -133,7 +137,7 @@ func (r *Rules) add(line string) error {
 	case "PodSpec":
 		last.form = podSpec
 	case "Strings":
-		last = end{kind: Either, form: anything}
+		last = end{kind: Either, form: texts}
 	default:
 		return fmt.Errorf("%q is not one of ConfigMap, Secret, PodTemplate, PodSpec, Strings", value.Cut(words[0], 80))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/references"
 	"holdfast.dev/holdfast/internal/yamltest"
+	"holdfast.dev/holdfast/value"
 )
 
 func TestParse(t *testing.T) {
@@ -90,12 +91,40 @@ func TestParseErrors(t *testing.T) {
 		"Secret a[*] a.b":                     "line 1: the name and the namespace must be fields of the same object",
 		"PodTemplate a.b a.c":                 "line 1: PodTemplate has no namespace",
 		"Strings a /":                         "line 1: Strings has no namespace",
+		"Secret a\n PodTemplate  *":           "line 2: PodTemplate * stands for the templates of pods that the schema describes, and there is none: name the places instead",
 		strings.Repeat("Secret a\n", 257):     "line 257: more than 256 rules",
 		"Secret " + strings.Repeat("a", 1025): "line 1: " + strings.Repeat("a", 80) + "…: longer than 1024 bytes",
 	} {
 		if _, err := references.Parse(rules); err == nil || err.Error() != want {
 			t.Errorf("%.80q: error %v, want %s", rules, err, want)
 		}
+	}
+}
+
+// The line for all templates is replaced by the places that are found, which are looked for only if there is such a line.
+func TestExpand(t *testing.T) {
+	t.Parallel()
+	places := []*value.Path{nil, value.NewPath(value.Step{Kind: value.Name, Name: "spec"}).Child("a.b").Append(value.Step{Kind: value.AnyItem})}
+	for text, want := range map[string]string{
+		"Secret spec.a\n  PodTemplate   * \n# end":      "Secret spec.a\nPodSpec spec\nPodSpec spec[\"a.b\"][*].spec\n# end",
+		"PodTemplate spec.*\nSecret *\n# PodTemplate *": "PodTemplate spec.*\nSecret *\n# PodTemplate *",
+		"": "",
+	} {
+		got := references.Expand(text, func() []*value.Path {
+			if text == want {
+				t.Errorf("%q: it looks for templates", text)
+			}
+			return places
+		})
+		if got != want {
+			t.Errorf("%q is expanded to %q, want %q", text, got, want)
+		}
+		if _, err := references.Parse(got); err != nil {
+			t.Errorf("%q: %v", got, err)
+		}
+	}
+	if got := references.Expand("PodTemplate *", func() []*value.Path { return nil }); got != "PodTemplate *" {
+		t.Errorf("without a template: %q", got)
 	}
 }
 

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -20,6 +23,7 @@ import (
 
 // occurrence is a place in the objects of a kind that is named like a reference.
 type occurrence struct {
+	// resource is empty if the field is in no stored object.
 	resource string
 	path     *value.Path
 	covered  bool
@@ -30,7 +34,7 @@ type occurrence struct {
 type walk struct {
 	definitions map[string]common.OpenAPIDefinition
 	found       map[string][]occurrence
-	kind        native.Kind
+	resource    schema.GroupResource
 	places      []*value.Path
 	above       []string
 }
@@ -47,7 +51,7 @@ func (w *walk) visit(name string, at *value.Path) {
 		inner, place := typeOf(schema, at.Child(property))
 		if namedLikeReference(property, inner) {
 			key := short(name) + "." + property
-			w.found[key] = append(w.found[key], occurrence{w.kind.GroupResource().String(), place, w.covers(place)})
+			w.found[key] = append(w.found[key], occurrence{w.resource.String(), place, w.covers(place)})
 		}
 		w.visit(inner, place)
 	}
@@ -95,16 +99,32 @@ func short(name string) string {
 	return group + "/" + version + " " + kind
 }
 
-// referenceFields returns the fields of all built-in kinds that are named like references, by their type and name.
+// referenceFields returns the fields of all published types that are named like references, by their type and name.
 func referenceFields() map[string][]occurrence {
 	w := walk{found: map[string][]occurrence{}}
-	w.definitions = openapi.GetOpenAPIDefinitions(func(name string) spec.Ref { return spec.MustCreateRef("#/" + name) })
-	for _, w.kind = range native.Kinds() {
-		w.places = nil
-		if rules, ok := references.BuiltIn(w.kind.GroupResource()); ok {
+	ref := func(name string) spec.Ref { return spec.MustCreateRef("#/" + name) }
+	w.definitions = apiextensions.GetOpenAPIDefinitions(ref)
+	maps.Copy(w.definitions, openapi.GetOpenAPIDefinitions(ref))
+	type named interface{ OpenAPIModelName() string }
+	visit := func(resource schema.GroupResource, object named) {
+		w.resource, w.places = resource, nil
+		if rules, ok := references.BuiltIn(w.resource); ok {
 			w.places = rules.Places()
 		}
-		w.visit(w.kind.Object.(interface{ OpenAPIModelName() string }).OpenAPIModelName(), nil)
+		w.visit(object.OpenAPIModelName(), nil)
+	}
+	for _, kind := range native.Kinds() {
+		visit(kind.GroupResource(), kind.Object.(named))
+	}
+	visit(apiextensionsv1.Resource("customresourcedefinitions"), apiextensionsv1.CustomResourceDefinition{})
+	// The other types are those of requests and answers.
+	for name, definition := range w.definitions {
+		for property, schema := range definition.Schema.Properties {
+			inner, _ := typeOf(schema, nil)
+			if key := short(name) + "." + property; namedLikeReference(property, inner) && w.found[key] == nil {
+				w.found[key] = []occurrence{{}}
+			}
+		}
 	}
 	return w.found
 }
@@ -125,6 +145,9 @@ func TestSchema(t *testing.T) {
 	}
 	for key, all := range referenceFields() {
 		row := fmt.Sprintf("| `%s` | `%s` in %s", key, all[0].path, all[0].resource)
+		if all[0].resource == "" {
+			row = fmt.Sprintf("| `%s` | in no stored object", key)
+		}
 		switch found, listed := documented[row]; {
 		case !listed:
 			t.Errorf("docs/series-references.md has no row %s | yes | (or: no, because ...)", row)

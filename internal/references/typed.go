@@ -152,9 +152,9 @@ func (n *typedNode) addField(f *field, t reflect.Type, at string) error {
 func compileEnd(e end, t reflect.Type, at string) (typedEnd, error) {
 	out := typedEnd{end: e}
 	switch {
-	case e.form == anything && t == rawExtension:
+	case e.form == texts && t == rawExtension:
 		out.encoded = true
-	case e.form != anything && t.Kind() == reflect.String:
+	case e.form != texts && t.Kind() == reflect.String:
 	case e.form == name && t.Kind() == reflect.Struct && fieldIndex(t, "name") != nil:
 		out.name, out.namespace, out.objectKind = fieldIndex(t, "name"), fieldIndex(t, "namespace"), fieldIndex(t, "kind")
 	default:

@@ -19,7 +19,7 @@ import (
 // declaration is what the index needs to know of a definition.
 type declaration struct {
 	namespaced bool
-	// text has the declared rules. declared is false if there are none.
+	// text has the declared rules, for references.Parse. declared is false if there are none.
 	text     string
 	declared bool
 	// converted says that a webhook converts between several versions.
@@ -35,7 +35,7 @@ func declarationOf(crd *definition.CustomResourceDefinition) declaration {
 		converted: len(crd.Spec.Versions) > 1 && crd.Spec.Conversion != nil &&
 			crd.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter,
 	}
-	d.text, d.declared = crd.Annotations[references.Annotation]
+	d.text, d.declared = crd.References()
 	return d
 }
 
