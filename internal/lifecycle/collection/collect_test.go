@@ -211,3 +211,55 @@ func TestFinalizers(t *testing.T) {
 		t.Errorf("%v objects were collected, want 2", got)
 	}
 }
+
+// TestChangedBeforeDelete leaves an object that a client changes, or creates again, between the read of the references and the delete. The controller
+// cannot know it then: only the preconditions of the delete can.
+func TestChangedBeforeDelete(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	changed := make(chan string, 2)
+	before := func(name string, change func() error) {
+		f.index.change(f.object(name), func() {
+			f.index.before[f.object(name)] = func() {
+				if err := change(); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				changed <- name
+			}
+		})
+	}
+	before("labeled", func() error {
+		return f.tryPatch("labeled", map[string]any{"labels": map[string]string{series.CollectLabel: "never"}}, metav1.PatchOptions{})
+	})
+	before("recreated", func() error {
+		configMaps := f.CoreV1().ConfigMaps(f.Namespace)
+		if err := configMaps.Delete(t.Context(), "recreated", metav1.DeleteOptions{}); err != nil {
+			return err
+		}
+		_, err := configMaps.Create(t.Context(), &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: "recreated"}, Immutable: ptr.To(true), Data: map[string]string{"a": "other"},
+		}, metav1.CreateOptions{})
+		return err
+	})
+	names := []string{"labeled", "recreated"}
+	for _, name := range names {
+		f.create(meta(name))
+	}
+	f.pass(time.Minute)
+	for _, name := range names {
+		f.awaitMarked(name)
+	}
+	f.pass(time.Minute)
+	for range names {
+		waittest.Receive(t, "a change before the delete", changed)
+	}
+	f.collectSentinel()
+	for _, name := range names {
+		if f.get(name) == nil {
+			t.Errorf("%s is deleted, although it was changed after the references were read", name)
+		}
+		if got := f.messages(name, "Collected"); len(got) > 0 {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

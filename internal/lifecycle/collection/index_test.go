@@ -19,6 +19,8 @@ type fakeIndex struct {
 	mu sync.Mutex
 	// used has the objects that are referenced, and late those of which only the exact read knows it.
 	used, late map[named]bool
+	// before has functions that run once, after the exact read of an object and before its delete.
+	before     map[named]func()
 	since      map[named]time.Time
 	created    time.Time
 	incomplete string
@@ -28,7 +30,7 @@ type fakeIndex struct {
 
 func newFakeIndex(created time.Time) *fakeIndex {
 	return &fakeIndex{
-		used: map[named]bool{}, late: map[named]bool{}, since: map[named]time.Time{}, created: created,
+		used: map[named]bool{}, late: map[named]bool{}, before: map[named]func(){}, since: map[named]time.Time{}, created: created,
 		notify: map[int]func(references.Kind, string, string){},
 	}
 }
@@ -67,7 +69,14 @@ func (i *fakeIndex) Unreferenced(ctx context.Context, kind references.Kind, name
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	at := named{kind, namespace, name}
-	return ctx, !i.used[at] && !i.late[at], nil
+	unreferenced := !i.used[at] && !i.late[at]
+	if change := i.before[at]; change != nil {
+		delete(i.before, at)
+		i.mu.Unlock()
+		change()
+		i.mu.Lock()
+	}
+	return ctx, unreferenced, nil
 }
 
 // change changes the index and tells the subscribers of an object.

@@ -1,7 +1,9 @@
 package collection_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -19,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
@@ -56,11 +59,26 @@ const rules = "ConfigMap spec.config\nSecret spec.secret"
 
 // model is a namespace with versions of configuration, and workloads that refer to them.
 type model struct {
-	t *testing.T
-	// servers share a store.
-	servers []cluster
-	mu      sync.Mutex
+	t  *testing.T
+	mu sync.Mutex
+	// servers share a store. The second one is a process that the test kills and starts again.
+	servers [2]cluster
 	created []string
+}
+
+// server returns the clients of a server.
+func (m *model) server(i int) cluster {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.servers[i]
+}
+
+// setServer sets the clients of a server.
+func (m *model) setServer(i int, c cluster) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c.Namespace = "model"
+	m.servers[i] = c
 }
 
 // define creates a definition.
@@ -80,10 +98,10 @@ spec:
 		object.SetAnnotations(map[string]string{"holdfast.dev/references": annotation})
 	}
 	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	if _, err := m.servers[0].Dynamic.Resource(definitions).Create(m.t.Context(), object, metav1.CreateOptions{}); err != nil {
+	if _, err := m.server(0).Dynamic.Resource(definitions).Create(m.t.Context(), object, metav1.CreateOptions{}); err != nil {
 		m.t.Fatal(err)
 	}
-	for _, server := range m.servers {
+	for _, server := range []cluster{m.server(0), m.server(1)} {
 		waittest.Until(m.t, plural+" are served", func() error {
 			_, err := server.Dynamic.Resource(boats.GroupVersion().WithResource(plural)).List(m.t.Context(), metav1.ListOptions{})
 			return err
@@ -94,12 +112,33 @@ spec:
 // worker does random work on one of the servers.
 type worker struct {
 	*model
-	cluster
 	id  int
 	rng *rand.Rand
 	// workloads are the names of its workloads.
 	workloads map[string]schema.GroupVersionResource
 	next      int
+}
+
+// in returns the client for a resource, at one of the servers.
+func (w *worker) in(resource schema.GroupVersionResource) dynamic.ResourceInterface {
+	return w.server(w.id % 2).Dynamic.Resource(resource).Namespace("model")
+}
+
+// run does some steps, and calls a function at half of them.
+func (w *worker) run(ctx context.Context, steps int, half func()) {
+	for i := range steps {
+		if i == steps/2 {
+			half()
+		}
+		err := w.step(ctx)
+		var status apierrors.APIStatus
+		// An error without a status means that the server was killed.
+		if errors.As(err, &status) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) {
+			w.t.Errorf("worker %d: %v", w.id, err)
+			return
+		}
+		time.Sleep(time.Duration(w.rng.IntN(40)) * time.Millisecond)
+	}
 }
 
 // step does one thing. It fails on an error that a client would not expect.
@@ -123,7 +162,7 @@ func (w *worker) publish(ctx context.Context) error {
 	name := fmt.Sprintf("%s-%d-%d", of, w.id, w.next)
 	for kind, resource := range map[string]schema.GroupVersionResource{"ConfigMap": configMaps, "Secret": secrets} {
 		object := yamltest.Object(w.t, fmt.Sprintf("{apiVersion: v1, kind: %s, immutable: true, metadata: {name: %s, labels: {%s: %s}}}", kind, name, series.Label, of))
-		if _, err := w.Dynamic.Resource(resource).Namespace(w.cluster.Namespace).Create(ctx, object, metav1.CreateOptions{}); err != nil {
+		if _, err := w.in(resource).Create(ctx, object, metav1.CreateOptions{}); err != nil {
 			return err
 		}
 	}
@@ -157,7 +196,7 @@ func (w *worker) start(ctx context.Context) error {
 	own := fmt.Sprintf("w-%d-%d", w.id, w.next)
 	all := []schema.GroupVersionResource{pods, deployments, replicaSets, boats, ships}
 	resource := all[w.rng.IntN(len(all))]
-	_, err := w.Dynamic.Resource(resource).Namespace(w.cluster.Namespace).Create(ctx, w.object(resource, own), metav1.CreateOptions{})
+	_, err := w.in(resource).Create(ctx, w.object(resource, own), metav1.CreateOptions{})
 	if err == nil {
 		w.workloads[own] = resource
 	}
@@ -180,7 +219,7 @@ func (w *worker) change(ctx context.Context) error {
 		return nil
 	}
 	resource := w.workloads[own]
-	in := w.Dynamic.Resource(resource).Namespace(w.cluster.Namespace)
+	in := w.in(resource)
 	current, err := in.Get(ctx, own, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -198,64 +237,124 @@ func (w *worker) stop(ctx context.Context) error {
 		return nil
 	}
 	defer delete(w.workloads, own)
-	return w.Dynamic.Resource(w.workloads[own]).Namespace(w.cluster.Namespace).Delete(ctx, own, metav1.DeleteOptions{})
+	return w.in(w.workloads[own]).Delete(ctx, own, metav1.DeleteOptions{})
 }
 
-// TestModel lets clients of two servers publish, use, roll, roll back, scale and delete at random, and watches all objects. No ConfigMap or Secret is
-// deleted while a stored object has its name, and in the end all are deleted that no object has the name of, except the newest of each series.
-// HOLDFAST_COLLECTION_STEPS is the number of steps of each client.
-func TestModel(t *testing.T) {
+// TestSoakModel lets clients of two servers publish, use, roll, roll back, scale and delete at random, and watches all objects. Meanwhile it kills one of
+// the servers, at first the leader, and starts it again. No ConfigMap or Secret is deleted while a stored object has its name, and in the end all are
+// deleted that no object has the name of, except the newest of each series. HOLDFAST_SOAK sets the duration; without it, the test stops after a round.
+func TestSoakModel(t *testing.T) {
 	t.Parallel()
-	steps, _ := strconv.Atoi(os.Getenv("HOLDFAST_COLLECTION_STEPS"))
-	if steps == 0 {
-		steps = 60
+	limit, err := time.ParseDuration(cmp.Or(os.Getenv("HOLDFAST_SOAK"), "0s"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	const steps, workers = 40, 4
 	store := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
 	m := &model{t: t}
-	for range 2 {
-		server := servertest.Start(t, apiserver.Config{CollectAtLeast: least, Etcd: store})
-		m.servers = append(m.servers, cluster{t, server.Cluster(t)})
+	killed := apiserver.Config{DataDir: t.TempDir(), CollectAtLeast: least, Etcd: store}
+	killed.Kubeconfig = killed.DataDir + ".kubeconfig"
+	start := func() *servertest.Process {
+		process := servertest.StartProcess(t, killed)
+		m.setServer(1, cluster{t, servertest.NewCluster(servertest.Config(t, killed.Kubeconfig))})
+		return process
 	}
+	process := start()
+	waittest.Until(t, "the first server leads", func() error {
+		_, err := m.server(1).CoordinationV1().Leases(metav1.NamespaceSystem).Get(t.Context(), servertest.ControllersLease, metav1.GetOptions{})
+		return err
+	})
+	m.setServer(0, cluster{t, servertest.Start(t, apiserver.Config{CollectAtLeast: least, Etcd: store}).Cluster(t)})
 	m.define("Boat", rules)
 	m.define("Ship", "")
-	m.servers[0] = m.servers[0].in("model", selected(), map[string]string{series.AfterAnnotation: "0s", series.KeepLastAnnotation: "1"})
-	m.servers[1].Namespace = "model"
-	seen := observe(t, m.servers[0])
-	var running sync.WaitGroup
+	m.server(0).in("model", selected(), map[string]string{series.AfterAnnotation: "0s", series.KeepLastAnnotation: "1"})
+	seen := observe(t, m.server(0))
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	for id := range 4 {
-		w := &worker{
-			model: m, cluster: m.servers[id%2], id: id, rng: rand.New(rand.NewPCG(seed, uint64(id))),
-			workloads: map[string]schema.GroupVersionResource{},
-		}
-		running.Go(func() {
-			for range steps {
-				if err := w.step(t.Context()); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
-					t.Errorf("worker %d: %v", w.id, err)
-					return
-				}
-				time.Sleep(time.Duration(w.rng.IntN(40)) * time.Millisecond)
-			}
-		})
+	all := make([]*worker, workers)
+	for id := range all {
+		all[id] = &worker{model: m, id: id, rng: rand.New(rand.NewPCG(seed, uint64(id))), workloads: map[string]schema.GroupVersionResource{}}
 	}
-	running.Wait()
-	for left := seen.unused(); len(left) > 0; {
-		before := len(left)
-		waittest.Until(t, "one of the unused objects is gone", func() error {
-			if left = seen.unused(); len(left) == before {
-				return fmt.Errorf("left: %v", slices.Sorted(maps.Keys(left)))
-			}
-			return nil
-		})
+	kills := 0
+	for begin := time.Now(); kills == 0 || time.Since(begin) < limit; kills++ {
+		if kills > 0 {
+			servertest.SetLeader(t, m.server(0), "other", time.Second) // one of the servers becomes the leader
+		}
+		var running sync.WaitGroup
+		half := make(chan struct{})
+		for _, w := range all {
+			running.Go(func() {
+				w.run(t.Context(), steps, func() {
+					if w.id == 0 {
+						close(half)
+					}
+				})
+			})
+		}
+		waittest.Receive(t, "half of the steps", half)
+		process.Kill()
+		process = start()
+		running.Wait()
+		seen.awaitNone(t)
 	}
 	deleted, wrong := seen.check()
 	for _, message := range wrong {
 		t.Error(message)
 	}
-	t.Logf("%d objects published, %d deleted", 2*len(m.created), deleted)
+	t.Logf("%d objects published, %d deleted, %d kills", 2*len(m.created), deleted, kills)
 	if deleted == 0 {
 		t.Error("nothing was deleted")
+	}
+}
+
+// awaitNone waits until no object is left that must be deleted.
+func (h *history) awaitNone(t *testing.T) {
+	t.Helper()
+	for left := h.unused(); len(left) > 0; {
+		before := len(left)
+		waittest.Until(t, "one of the unused objects is gone", func() error {
+			if left = h.unused(); len(left) >= before {
+				return fmt.Errorf("left: %v", slices.Sorted(maps.Keys(left)))
+			}
+			return nil
+		})
+	}
+}
+
+// TestOracle checks that the check of the model fails on a wrong deletion, and on an object that stays.
+func TestOracle(t *testing.T) {
+	t.Parallel()
+	const wrong = "configmaps/s-1 was deleted at revision 7, and pods/web of revision 5 referred to it"
+	object := func(name, revision, more string) *unstructured.Unstructured {
+		return yamltest.Object(t, fmt.Sprintf("{metadata: {name: %s, resourceVersion: %q, labels: {%s: s}}%s}", name, revision, series.Label, more))
+	}
+	for name, test := range map[string]struct {
+		// released is the revision at which the last pod that refers to the ConfigMap is deleted, zero for none.
+		released, deleted string
+		wrong, left       string
+	}{
+		"a pod refers to it":                   {deleted: "7", wrong: "[" + wrong + "]", left: "[]"},
+		"a pod has referred to it":             {released: "6", deleted: "7", wrong: "[]", left: "[]"},
+		"a pod refers to it until afterwards":  {released: "8", deleted: "7", wrong: "[" + wrong + "]", left: "[]"},
+		"a pod refers to it, and it stays":     {wrong: "[]", left: "[]"},
+		"a pod has referred to it, it remains": {released: "6", wrong: "[]", left: "[configmaps/s-1]"},
+	} {
+		h := &history{versions: map[string][]version{}}
+		h.add("configmaps", object("s-1", "1", ""), false)
+		h.add("configmaps", object("s-2", "2", ""), false)
+		h.add("pods", object("web", "3", ", spec: {any: other}"), false)
+		h.add("pods", object("web", "5", ", spec: {deep: [{any: s-1}]}"), false)
+		if test.released != "" {
+			h.add("pods", object("web", test.released, ", spec: {deep: [{any: s-1}]}"), true)
+		}
+		if test.deleted != "" {
+			h.add("configmaps", object("s-1", test.deleted, ""), true)
+		}
+		_, found := h.check()
+		left := fmt.Sprint(slices.Sorted(maps.Keys(h.unused())))
+		if got := fmt.Sprint(found); got != test.wrong || left != test.left {
+			t.Errorf("%s: wrong %s, want %s; left %s, want %s", name, got, test.wrong, left, test.left)
+		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	"holdfast.dev/holdfast/internal/apiserver"
@@ -24,6 +27,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/series"
 	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // These are what the servers of the tests have instead of a minute. A test that acts while an object is marked needs the longer one.
@@ -265,6 +269,57 @@ func TestWebhook(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.awaitGone("a")
+}
+
+// keptByRule is a policy that keeps the ConfigMaps of a namespace.
+const keptByRule = `
+apiVersion: guard.holdfast.dev/v1beta1
+kind: ImmutabilityPolicy
+metadata: {name: stays}
+spec:
+  resources: [configmaps]
+  rules: [no-delete]
+`
+
+// TestRule leaves an object that a rule keeps, as an object and in a file, and the Event names the rule.
+func TestRule(t *testing.T) {
+	t.Parallel()
+	const want = `the rule "no-delete" of policy stays keeps it`
+	t.Run("file", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "stays.yaml"), []byte(keptByRule), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := cluster{t, servertest.Start(t, apiserver.Config{CollectAtLeast: least, RulesDir: dir}).Cluster(t)}
+		c.create(soon("a"))
+		c.awaitEvent("a", "CollectionRefused", want)
+		if c.get("a") == nil {
+			t.Error("it is gone")
+		}
+	})
+	t.Run("object", func(t *testing.T) {
+		t.Parallel()
+		c := startWhole(t, least)
+		policies := c.Dynamic.Resource(schema.GroupVersionResource{Group: "guard.holdfast.dev", Version: "v1beta1", Resource: "immutabilitypolicies"})
+		if _, err := policies.Create(t.Context(), yamltest.Object(t, keptByRule), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		object := soon("a")
+		object.Labels = nil
+		c.create(object)
+		waittest.Until(t, "the rule is in force", func() bool {
+			return c.CoreV1().ConfigMaps(c.Namespace).Delete(t.Context(), "a", metav1.DeleteOptions{DryRun: []string{"All"}}) != nil
+		})
+		if err := c.tryPatch("a", map[string]any{"labels": selected()}, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		c.awaitEvent("a", "CollectionRefused", want)
+		if err := policies.Delete(t.Context(), "stays", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		c.awaitGone("a")
+	})
 }
 
 // TestUnmarkedAfterRestart starts the time again when the server starts.
