@@ -19,7 +19,8 @@
 // An object in a namespace refers to objects of the same namespace. A reference into another namespace counts if a ReferenceGrant of Gateway
 // API in that namespace allows it, so that a tenant cannot keep objects of another one. A reference without a namespace in an object that has
 // none counts in every namespace. An object in a namespace with a placeholder in a name, or with more than maxKeys references, counts as
-// a reference to every ConfigMap and Secret of its namespace.
+// a reference to every ConfigMap and Secret of its namespace. An object without a namespace with more than maxClusterKeys references, or more than
+// maxPatterns with placeholders, counts as a reference to those of all namespaces.
 //
 // The objects of aggregated API servers do not count.
 //
