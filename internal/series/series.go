@@ -17,11 +17,11 @@ const Label = "holdfast.dev/series"
 
 // Labels and annotations that say what the server deletes.
 const (
-	// CollectLabel with the value CollectUnused lets the server delete an immutable ConfigMap or Secret that no object refers to. On a
+	// CollectLabel with the value "unused" lets the server delete an immutable ConfigMap or Secret that no object refers to. On a
 	// namespace it does so for every member of a series in it.
 	CollectLabel  = "holdfast.dev/collect"
 	CollectUnused = "unused"
-	// AfterAnnotation is how long no object must refer to it, such as 30m. That of the object counts more than that of its namespace.
+	// AfterAnnotation is how long no object must refer to a ConfigMap or a Secret before the server deletes it, such as 30m. That of the object counts more than that of its namespace.
 	AfterAnnotation = "holdfast.dev/collect-after"
 	// KeepLastAnnotation is how many of the newest members of a series stay. That of the object counts more than that of its namespace.
 	KeepLastAnnotation = "holdfast.dev/keep-last"
