@@ -116,7 +116,10 @@ func (s bulkServer) managers(t *testing.T, name string) string {
 	return strings.Join(names, " ")
 }
 
-var oldToNew = []string{"configmaps", "--from", "old", "--to", "new"}
+// oldToNew returns the arguments of a move of the fields of old to new, and further ones.
+func oldToNew(more ...string) []string {
+	return append([]string{"configmaps", "--from", "old", "--to", "new"}, more...)
+}
 
 // check compares the output and the exit code of a command. The notes must have the text in notes.
 func (r result) check(t *testing.T, what, out, notes string, code int) {
@@ -136,15 +139,15 @@ func TestTransferRefused(t *testing.T) {
 	s.grant(t, "reader", "list", "get")
 	record := filepath.Join(t.TempDir(), "moved.jsonl")
 	reader := as(s.Kubeconfig(), "reader")
-	forth := append(oldToNew, "--record", record)
+	forth := oldToNew("--record", record)
 	const forbidden = `configmaps/two -n default: configmaps "two" is forbidden: User "reader" cannot patch resource "configmaps"`
 	transfer(t, reader, forth...).check(t, "refused", "moved 0 fields of 0 objects\n", "error: "+forbidden, 1)
-	transfer(t, reader, append(oldToNew, "--dry-run")...).
+	transfer(t, reader, oldToNew("--dry-run")...).
 		check(t, "refused in a dry run", "moved 0 fields of 0 objects (server dry run)\n", "error: "+forbidden, 1)
 	if got := s.managers(t, "one"); got != "old" {
 		t.Errorf("managers %s", got)
 	}
-	if moved := transfer(t, connection(s.Kubeconfig()), append(oldToNew, "--record", record+"2")...); moved.code != 0 {
+	if moved := transfer(t, connection(s.Kubeconfig()), oldToNew("--record", record+"2")...); moved.code != 0 {
 		t.Fatalf("%v: %s", moved.err, moved.notes)
 	}
 	transfer(t, reader, "--undo", record+"2").check(t, "undo", "moved back 0 fields of 0 objects\n", "error: "+forbidden, 1)
@@ -167,7 +170,7 @@ func TestTransferOfDeletedObject(t *testing.T) {
 	for name, onConflict := range map[string]bool{"before the change": false, "after a conflict": true} {
 		t.Run(name, func(t *testing.T) {
 			record := filepath.Join(t.TempDir(), "moved.jsonl")
-			for _, args := range [][]string{append(oldToNew, "--record", record), {"--undo", record}} {
+			for _, args := range [][]string{oldToNew("--record", record), {"--undo", record}} {
 				patched, deleted := false, false
 				flags := before(s.Kubeconfig(), func(r *http.Request) {
 					switch isObject := strings.HasSuffix(r.URL.Path, "/configmaps/one"); {
@@ -186,7 +189,7 @@ func TestTransferOfDeletedObject(t *testing.T) {
 				s.create(t, "default", "one")
 				out := "moved 0 fields of 0 objects\n"
 				if args[0] == "--undo" {
-					if first := transfer(t, connection(s.Kubeconfig()), append(oldToNew, "--record", record)...); first.code != 0 {
+					if first := transfer(t, connection(s.Kubeconfig()), oldToNew("--record", record)...); first.code != 0 {
 						t.Fatalf("%v: %s", first.err, first.notes)
 					}
 					out = "moved back 0 fields of 0 objects\n"
@@ -219,7 +222,7 @@ func TestTransferDryRunUnreadable(t *testing.T) {
 	unknown := func(name string) string {
 		return "error: configmaps/" + name + ` -n default: it is not known what the next apply of new removes: configmaps "` + name + `" `
 	}
-	dry := append(oldToNew, "--dry-run=client")
+	dry := oldToNew("--dry-run=client")
 	const end = "moved 2 fields of 2 objects (dry run)\n"
 	refused := transfer(t, as(s.Kubeconfig(), "lister"), dry...)
 	refused.check(t, "403", lines("one")+lines("two")+end, unknown("one")+"is forbidden", 1)
@@ -276,7 +279,7 @@ func TestCompactedList(t *testing.T) {
 		})
 	}
 	answered := 0
-	moved := transfer(t, compacted(&answered), append(oldToNew, "--dry-run=client", "--rate", "100000")...)
+	moved := transfer(t, compacted(&answered), oldToNew("--dry-run=client", "--rate", "100000")...)
 	if want := fmt.Sprintf("\nmoved %d fields of %d objects (dry run)\n", objects, objects); moved.code != 0 || !strings.HasSuffix(moved.out, want) || answered == 0 {
 		t.Errorf("transfer: code %d after %d answers, %v: %s", moved.code, answered, moved.err, moved.out[max(0, len(moved.out)-300):])
 	}
@@ -335,7 +338,7 @@ func TestTransferRate(t *testing.T) {
 	s := newBulkServer(t, "a", "b", "c", "d", "e", "f")
 	record := filepath.Join(t.TempDir(), "moved.jsonl")
 	begin := time.Now()
-	moved := transfer(t, connection(s.Kubeconfig()), append(oldToNew, "--record", record, "--rate", "2")...)
+	moved := transfer(t, connection(s.Kubeconfig()), oldToNew("--record", record, "--rate", "2")...)
 	// The first of the six requests does not wait.
 	if took := time.Since(begin); took < 2500*time.Millisecond || moved.code != 0 {
 		t.Errorf("6 objects at a rate of 2 took %v: %v", took, moved.err)
