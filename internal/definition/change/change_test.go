@@ -104,8 +104,8 @@ func TestCompare(t *testing.T) {
 			v1(object("a: {type: string, minLength: 1, maxLength: 3, pattern: '^a'}, b: {type: string, maxLength: 2}")),
 			[]string{
 				"error validation .properties[b].maxLength: is new: 2",
-				"note validation .properties[a].enum: any value is accepted",
-				"note validation .properties[b].enum: any value is accepted",
+				"note validation .properties[a].enum: is gone: \"ab\", \"abc\"",
+				"note validation .properties[b].enum: is gone: \"ab\", \"abc\"",
 			},
 		},
 		"format": {

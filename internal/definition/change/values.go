@@ -185,7 +185,7 @@ func (s *schemaComparison) enum(old, updated *schema.Schema, path *value.Path) {
 	case len(old.Enum) == 0 && len(updated.Enum) > 0:
 		s.validation(path, "enum", "only some values are accepted: "+strings.Join(added, ", "), true)
 	case len(updated.Enum) == 0 && len(old.Enum) > 0:
-		s.validation(path, "enum", "any value is accepted", false)
+		s.validation(path, "enum", "is gone: "+strings.Join(gone, ", "), false)
 	default:
 		if len(gone) > 0 {
 			s.validation(path, "enum", "no longer accepted: "+strings.Join(gone, ", "), true)
