@@ -18,7 +18,7 @@ var sleepers = map[string]string{
 	"internal/lifecycle/collection/model_test.go":           "writes at random moments",
 	"internal/node/bench_test.go":                           "measures for a given time",
 	"internal/node/soak_test.go":                            "reads the files of agents all the time, and leaves them processor time",
-	"internal/apiserver/migration/concurrent_test.go":       "kills a server at a random moment of a migration",
+	"internal/apiserver/migration/kill_test.go":             "kills a server at a random moment of a migration",
 	"internal/projection/kill_test.go":                      "kills a process at a random moment",
 	"test/faults":                                           "breaks servers at random moments, and sends requests with pauses",
 }

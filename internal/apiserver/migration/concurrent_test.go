@@ -5,13 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,7 +15,6 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"holdfast.dev/holdfast/internal/apiserver"
-	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
 	"holdfast.dev/holdfast/internal/yamltest"
 )
@@ -188,79 +183,6 @@ func TestRestart(t *testing.T) {
 		t.Errorf("message %q, want %q", end.Message, want)
 	}
 	s.check(map[string]int{"v2": 1501}, "v2")
-}
-
-// TestKillDuringMigration kills the server at a random moment of a migration, while a client writes, and starts it again. The stored versions
-// are never shortened while an object is stored in the old version, no object is lost, and the migration ends. HOLDFAST_KILL_ROUNDS sets the
-// number of rounds.
-func TestKillDuringMigration(t *testing.T) {
-	t.Parallel()
-	rounds, _ := strconv.Atoi(os.Getenv("HOLDFAST_KILL_ROUNDS"))
-	if rounds == 0 {
-		rounds = 3
-	}
-	const count = 300
-	s := startStore(t)
-	settings := apiserver.Config{DataDir: t.TempDir(), Etcd: s.cluster}
-	settings.Kubeconfig = settings.DataDir + ".kubeconfig"
-	start := func() (*servertest.Process, *client) {
-		process := servertest.StartProcess(t, settings)
-		return process, newClient(t, servertest.Config(t, settings.Kubeconfig))
-	}
-	process, c := start()
-	c.create(define(""), count)
-	acknowledged := map[string]int64{}
-	before, middle := 0, 0
-	for round := range rounds {
-		from, to := "v1", "v2"
-		if round%2 == 1 {
-			from, to = to, from
-		}
-		c.storeIn(to)
-		stop := writing(t, c)
-		migration := c.migrate(name)
-		if round%3 > 0 {
-			waittest.Until(t, "the migration has begun", func() bool { return s.untouched()[to] > 0 })
-		}
-		time.Sleep(time.Duration(rand.IntN(700)) * time.Millisecond)
-		process.Kill()
-		maps.Copy(acknowledged, stop())
-		counted, versions := s.versions()
-		if counted[from] > 0 && !slices.Contains(versions, from) {
-			t.Fatalf("round %d: objects are stored in %v, and storedVersions is %v", round, counted, versions)
-		}
-		switch untouched := s.untouched(); {
-		case untouched[to] == 0:
-			before++
-		case untouched[from] > 0:
-			middle++
-		}
-		process, c = start()
-		c.succeeded(migration)
-		counted, versions = s.versions()
-		if counted[from] > 0 || !slices.Equal(versions, []string{to}) {
-			t.Fatalf("round %d: at the end objects are stored in %v, and storedVersions is %v", round, counted, versions)
-		}
-		c.holds(acknowledged, count)
-		if t.Failed() {
-			t.Fatalf("round %d", round)
-		}
-	}
-	t.Logf("%d rounds: %d kills before the first write of the migration, %d in the middle, %d after its last write; clients wrote %d boats",
-		rounds, before, middle, rounds-before-middle, len(acknowledged))
-}
-
-// untouched counts the boats that no writer of one client changes, by their version.
-func (s *store) untouched() map[string]int {
-	s.Helper()
-	found, _ := s.read(group+"/boats/default/b", 0)
-	counted := map[string]int{}
-	for boat, stored := range found {
-		if number(s.TB, boat) >= touched {
-			counted[strings.TrimPrefix(stored.decode(s.TB).APIVersion, group+"/")]++
-		}
-	}
-	return counted
 }
 
 // TestDeletionsAreFenced deletes objects with finalizers while the storage version changes, through another server. The deletion stores
