@@ -269,6 +269,14 @@ func TestGate(t *testing.T) {
 	is := was
 	is.one = onlyA
 	f.stored(was, "{b: x}")
+	// Later, the server changes the definition no more. A write during such a change would be judged twice, and counted twice.
+	waittest.Until(t, "the server has judged the object", func() error {
+		found, err := f.of(definitions).Get(t.Context(), was.name(), metav1.GetOptions{})
+		if err != nil || !strings.Contains(fmt.Sprint(found.Object["status"]), "type:StoredObjectsValid") {
+			return fmt.Errorf("%v, %w", found, err)
+		}
+		return nil
+	})
 	before := count()
 	const spec = `{spec: {versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}}}}}}}]}}`
 	const operations = `[{op: remove, path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/b}]`
