@@ -52,17 +52,25 @@ func TestMigration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The cache of a new kind may begin after the first of its objects were written, so the watch begins where a list ends.
-	listed, err := c.boats().List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
+	watchOne := func() watch.Interface {
+		// The cache of a new kind may begin after the first of its objects were written, so the watch begins where a list ends.
+		listed, err := c.boats().List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := c.boats().Watch(t.Context(), metav1.ListOptions{ResourceVersion: listed.GetResourceVersion(), FieldSelector: "metadata.name=b7"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(events.Stop)
+		return events
 	}
-	events, err := c.boats().Watch(t.Context(), metav1.ListOptions{ResourceVersion: listed.GetResourceVersion(), FieldSelector: "metadata.name=b7"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer events.Stop()
+	former := watchOne()
 	c.storeIn("v2")
+	if event := waittest.Receive(t, "the server ends the watches that began with the former definition", former.ResultChan()); event.Object != nil {
+		t.Errorf("the former watch sees %s %v", event.Type, event.Object)
+	}
+	events := watchOne()
 	s.check(map[string]int{"v1": 100}, "v1", "v2")
 	if end := c.succeeded(c.migrate(name)); end.Message != "objects read: 100, written: 100" {
 		t.Errorf("message %q", end.Message)
