@@ -18,9 +18,10 @@ const (
 	CoOwned Reason = "co-owned"
 	// LeftBehind means that only an entry of an earlier way of applying owns the field.
 	LeftBehind Reason = "left behind"
-	// NotRecorded means that the last-applied configuration has the field, and no entry does.
+	// NotRecorded means that a manager of server-side apply applies the object, the last-applied configuration has the field, and no entry
+	// does.
 	NotRecorded Reason = "not recorded"
-	// NotApplied means that the entry of client-side apply has the field, and the last-applied configuration does not.
+	// NotApplied means that only client-side apply applies the object, its entry has the field, and the last-applied configuration does not.
 	NotApplied Reason = "not applied"
 )
 

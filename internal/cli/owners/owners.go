@@ -49,9 +49,10 @@ apply to kubectl apply --server-side. The reasons are:
   co-owned      the manager that applies owns the field, and so does an entry of an
                 earlier way of applying
   left behind   only an entry of an earlier way of applying owns the field
-  not recorded  the last-applied configuration has the field, and no manager owns it
-  not applied   the entry of kubectl apply has the field, and the last-applied
-                configuration does not
+  not recorded  a manager applies the object on the server, the last-applied
+                configuration has the field, and no manager owns it
+  not applied   no manager applies the object on the server, the entry of client-side
+                apply has the field, and the last-applied configuration does not
 
 A field that a controller or a command such as kubectl scale owns is not stuck, and
 neither is a field with the default of the server. --gone names managers that no longer
