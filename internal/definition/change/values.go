@@ -38,6 +38,9 @@ func (s *schemaComparison) values(old, updated *schema.Schema, path *value.Path)
 
 // counterpart returns the child of s with the same edge, nil if there is none.
 func counterpart(s *schema.Schema, child schema.Child) *schema.Schema {
+	if child.Edge == schema.Property {
+		return s.Properties[child.Name] // an object may have thousands
+	}
 	for other := range s.Children() {
 		if other.Edge == child.Edge && other.Name == child.Name && other.Index == child.Index {
 			return other.Schema
@@ -300,6 +303,9 @@ func sameDefaults(old, updated *schema.Schema) bool {
 
 // logic reports changes inside of allOf, anyOf, oneOf and not, which are not compared further.
 func (s *schemaComparison) logic(old, updated *schema.Schema, path *value.Path) {
+	if !hasLogic(old) && !hasLogic(updated) {
+		return
+	}
 	of := func(s *schema.Schema) string {
 		logic := schema.Schema{AllOf: s.AllOf, AnyOf: s.AnyOf, OneOf: s.OneOf, Not: s.Not}
 		encoded, err := json.Marshal(&logic)
@@ -314,4 +320,9 @@ func (s *schemaComparison) logic(old, updated *schema.Schema, path *value.Path) 
 			Reason: "the server may refuse values that it accepted; compare the schemas yourself",
 		})
 	}
+}
+
+// hasLogic reports whether a node has allOf, anyOf, oneOf or not.
+func hasLogic(s *schema.Schema) bool {
+	return len(s.AllOf)+len(s.AnyOf)+len(s.OneOf) > 0 || s.Not != nil
 }
