@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -389,14 +390,18 @@ func TestManyChanges(t *testing.T) {
 	}
 }
 
-// With two servers, a field is not removed from a definition while another server stores an object with it.
+// With two servers, a field is not removed from a definition while another server stores an object with it. The test ends when each of
+// the two requests has been the first one.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
 	cluster := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
 	settings := apiserver.Config{Etcd: cluster, DefinitionPolicy: "refuse-loss"}
 	one, two := start(t, settings), start(t, settings)
 	outcomes := map[string]int{}
-	for range 25 {
+	for round := 0; round < 10 || outcomes["removed"] == 0 || outcomes["refused"] == 0; round++ {
+		if round == 500 {
+			t.Fatalf("%d rounds, and the outcomes are %v", round, outcomes)
+		}
 		one.create(define("", ab, ""), "{a: x}")
 		waittest.Until(t, "the other server serves the kind", func() error {
 			_, err := two.client.Resource(boats).Namespace("default").Get(t.Context(), "b0", metav1.GetOptions{})
@@ -405,6 +410,11 @@ func TestReplicas(t *testing.T) {
 		var defineErr error
 		var running sync.WaitGroup
 		running.Go(func() { defineErr = one.replace(one.client, define("", a, ""), metav1.UpdateOptions{}) })
+		for range rand.IntN(30) { // the write begins at another moment of the update
+			if _, err := two.client.Resource(boats).Namespace("default").Get(t.Context(), "b0", metav1.GetOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		object, err := two.client.Resource(boats).Namespace("default").Patch(context.WithoutCancel(t.Context()), "b0", types.MergePatchType,
 			[]byte(`{"spec": {"b": "z"}}`), metav1.PatchOptions{})
 		running.Wait()
