@@ -20,8 +20,7 @@ func TestReferencesOfInstances(t *testing.T) {
 		newSecret(t, client, "default", name)
 	}
 	kudo := schema.GroupVersion{Group: "kudo.dev", Version: "v1beta1"}
-	in := func(resource string) schema.GroupVersionResource { return kudo.WithResource(resource) }
-	applyObject(t, client.Dynamic.Resource(in("operatorversions")).Namespace("default"), yamltest.Object(t, `
+	applyObject(t, client.Dynamic.Resource(kudo.WithResource("operatorversions")).Namespace("default"), yamltest.Object(t, `
 apiVersion: kudo.dev/v1beta1
 kind: OperatorVersion
 metadata: {name: web-0.1.0}
@@ -38,7 +37,7 @@ spec:
       metadata: {name: web}
       imagePullSecrets: [{name: "settings-{{ .Params.number }}"}]
 `))
-	instances := client.Dynamic.Resource(in("instances")).Namespace("default")
+	instances := client.Dynamic.Resource(kudo.WithResource("instances")).Namespace("default")
 	applyObject(t, instances, yamltest.Object(t, `
 apiVersion: kudo.dev/v1beta1
 kind: Instance
