@@ -25,8 +25,9 @@ kustomize generates and those that a Helm chart computes with sha256sum can be i
 series with those of "holdfast series roll".
 
 Members are immutable, so the command refuses a mutable object. --make-immutable makes
-it immutable in the same write; nothing can undo that. If the command refuses one
-object, it changes none.`
+it immutable in the same write; nothing can undo that. The command reads every object,
+and lets the server try every change, before it changes the first one. If it fails
+between two objects nevertheless, run it again: it continues where it stopped.`
 
 // adoption has the flags of adopt.
 type adoption struct {
@@ -94,6 +95,14 @@ func (a *adoption) run(cmd *cobra.Command, name string, args []string) error {
 	for i := range all {
 		if err := a.read(ctx, s, name, &all[i]); err != nil {
 			return err
+		}
+	}
+	if a.dryRun == dryRunNone && len(all) > 1 {
+		tried := adoption{makeImmutable: a.makeImmutable, dryRun: dryRunServer}
+		for i := range all {
+			if _, err := tried.join(ctx, s, name, &all[i]); err != nil {
+				return err
+			}
 		}
 	}
 	for i := range all {
