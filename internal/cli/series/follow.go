@@ -70,11 +70,12 @@ type follower struct {
 	*server
 	*following
 	members *members
-	// to is the name of the member, and created the member itself if it has to be created.
+	// to is the name of the member, and content the member as it was read, or as it has to be created. missing says that it has to be.
 	to      string
-	created *unstructured.Unstructured
-	// keys are those of the content of the member.
-	keys []string
+	content *unstructured.Unstructured
+	missing bool
+	// restored says that the member was deleted while the command ran, and that the command created it again.
+	restored bool
 	// out and progress are for the result and for all else.
 	out, progress io.Writer
 }
@@ -104,7 +105,7 @@ func (f *follower) run(ctx context.Context, workloads []*workload) error {
 		if len(p.changes) > 0 {
 			plans = append(plans, p)
 			happens := p.report()
-			happens.MissingKeys = p.missingKeys(f.keys)
+			happens.MissingKeys = p.missingKeys(keysOf(f.content))
 			report.Workloads = append(report.Workloads, happens)
 		}
 	}
@@ -119,18 +120,20 @@ func (f *follower) run(ctx context.Context, workloads []*workload) error {
 	if err := f.create(ctx); err != nil {
 		return err
 	}
-	report.Created = f.created != nil
-	for _, p := range plans {
-		if err := f.write(ctx, p); err != nil {
-			return err
-		}
+	var err error
+	for i := 0; i < len(plans) && err == nil; i++ {
+		err = f.write(ctx, plans[i])
 	}
+	if err := errors.Join(err, f.restore(ctx)); err != nil {
+		return err
+	}
+	report.Created = f.missing || f.restored
 	switch {
 	case f.output == outputJSON || f.output == outputYAML:
 		if err := printAs(f.out, f.output, report); err != nil {
 			return err
 		}
-	case f.output == outputText && f.created == nil && len(plans) == 0:
+	case f.output == outputText && !report.Created && len(plans) == 0:
 		fmt.Fprintf(f.out, "%s exists already, and the references point to it: nothing to do\n", report.Member)
 	}
 	if !f.wait {
@@ -153,8 +156,8 @@ func (f *follower) plan(ctx context.Context, w *workload) (planned, error) {
 		}
 		if len(e.changes) == 0 {
 			if len(f.in) > 0 && e.settled == 0 {
-				return planned{}, refused("%s refers to no member of the series %s, nor to %s: write the name %s into its manifest first",
-					w, f.members.identity, memberName(f.members.kind, f.members.name), f.to)
+				return planned{}, refused("%s refers to no member of the series %s, nor to %s: write the name %s into its manifest first%s",
+					w, f.members.identity, memberName(f.members.kind, f.members.name), f.to, f.members.hint())
 			}
 			return planned{e, w.live}, nil
 		}
@@ -185,7 +188,7 @@ func (f *follower) failed(w *workload, err error) error {
 
 // create creates the member, if it does not exist.
 func (f *follower) create(ctx context.Context) error {
-	if f.created == nil {
+	if !f.missing {
 		return nil
 	}
 	if f.dryRun != dryRunClient {
@@ -193,16 +196,20 @@ func (f *follower) create(ctx context.Context) error {
 		if f.dryRun == dryRunServer {
 			options.DryRun = []string{metav1.DryRunAll}
 		}
-		_, err := f.objects(f.members.kind).Create(ctx, f.created, options)
+		created, err := f.objects(f.members.kind).Create(ctx, f.content, options)
 		if apierrors.IsAlreadyExists(err) {
 			// Another roll with the same content has created it meanwhile.
-			_, err = f.existing(ctx, f.members.identity, f.created)
-			f.created = nil
+			f.missing = false
+			existing, err := f.existing(ctx, f.members.identity, f.content)
+			if existing != nil {
+				f.content = existing
+			}
 			return err
 		}
 		if err != nil {
 			return refused("create %s: %w", memberName(f.members.kind, f.to), withRight(err))
 		}
+		f.content = created
 	}
 	f.say("%s created%s", memberName(f.members.kind, f.to), f.suffix())
 	return nil

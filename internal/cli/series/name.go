@@ -56,6 +56,14 @@ func (id identity) String() string {
 	return id.name
 }
 
+// hint says how to name a series of Secrets, after an error about a series that is not found.
+func (id identity) hint() string {
+	if id.kind == references.Secret {
+		return ""
+	}
+	return fmt.Sprintf(" (a series of Secrets is secret/%s)", id.name)
+}
+
 // manager is the field manager of the series.
 func (id identity) manager() string { return ownership.SeriesManagerPrefix + id.name }
 

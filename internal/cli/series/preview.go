@@ -15,12 +15,12 @@ func (f *follower) printDifferences(ctx context.Context, plans []planned) error 
 	if f.dryRun == dryRunNone {
 		return nil
 	}
-	if f.created != nil {
+	if f.missing {
 		previous, err := f.previous(ctx, plans)
 		if err != nil {
 			return err
 		}
-		text, err := difference.Unified(memberName(f.members.kind, f.to), contentOf(previous), contentOf(f.created))
+		text, err := difference.Unified(memberName(f.members.kind, f.to), contentOf(previous), contentOf(f.content))
 		if err != nil {
 			return err
 		}

@@ -87,11 +87,11 @@ func (r *rolling) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	f := &follower{
-		server: s, following: &r.following, members: known, to: object.GetName(), created: object, keys: keysOf(object),
+		server: s, following: &r.following, members: known, to: object.GetName(), content: object, missing: existing == nil,
 		out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr(),
 	}
 	if existing != nil {
-		f.created = nil
+		f.content = existing
 	}
 	workloads, err := s.workloads(ctx, known, r.in)
 	if err != nil {

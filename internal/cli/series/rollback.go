@@ -79,7 +79,12 @@ func (r *rollingBack) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return unable(fmt.Errorf("read %s: %w", memberName(id.kind, to), withRight(err)))
 	}
-	f := &follower{keys: keysOf(member), server: s, following: &r.following, members: known, to: to, out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr()}
+	if member.GetDeletionTimestamp() != nil {
+		return refused("%s is being deleted: name another member with --to: %s", memberName(id.kind, to), known.list())
+	}
+	f := &follower{
+		server: s, following: &r.following, members: known, to: to, content: member, out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr(),
+	}
 	return f.run(ctx, workloads)
 }
 
@@ -114,7 +119,11 @@ func (s *server) before(m *members, workloads []*workload) (string, error) {
 	}
 	switch {
 	case len(used) == 0:
-		return "", refused("the workloads refer to no member of the series %s", m.identity)
+		var names []string
+		for _, w := range workloads {
+			names = append(names, w.String())
+		}
+		return "", refused("no reference to the series %s is in %s: name another workload with --in%s", m.identity, strings.Join(names, ", "), m.hint())
 	case len(used) > 1:
 		var texts []string
 		for _, name := range used {

@@ -9,10 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -120,6 +123,81 @@ func TestOtherConflict(t *testing.T) {
 	}
 }
 
+// TestMemberDeletedMeanwhile deletes a member that the command has found before each write of the workload, as the server may: no object refers
+// to it until then.
+func TestMemberDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"roll":     {"roll", "secret/settings", "--from-literal", "a=b", "--all"},
+		"rollback": {"rollback", "secret/settings", "--to", "settings-5546dd5ht8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := servertest.Start(t, apiserver.Config{})
+			client := server.Client(t)
+			create(t, client)
+			for _, content := range []string{"a=b", "a=c"} {
+				if out, err := run(t, server.Kubeconfig(), "roll", "secret/settings", "--from-literal", content, "--all"); err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+			}
+			secrets := client.CoreV1().Secrets("default")
+			mark := `{"metadata":{"labels":{"team":"a"},"annotations":{"holdfast.dev/unused-since":"2026-01-01T00:00:00Z"}}}`
+			if _, err := secrets.Patch(t.Context(), "settings-5546dd5ht8", types.MergePatchType, []byte(mark), metav1.PatchOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			kubeconfig := proxied(t, server.Config(t), func(http.ResponseWriter) bool {
+				if err := secrets.Delete(t.Context(), "settings-5546dd5ht8", metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+					t.Error(err)
+				}
+				return false
+			})
+			out, err := run(t, kubeconfig, args...)
+			if err != nil || !strings.HasSuffix(out, "secret/settings-5546dd5ht8 was deleted meanwhile, and is created again\n") {
+				t.Errorf("%v, got:\n%s", err, out)
+			}
+			got, err := secrets.Get(t.Context(), "settings-5546dd5ht8", metav1.GetOptions{})
+			if err != nil || string(got.Data["a"]) != "b" || got.Immutable == nil || !*got.Immutable || got.Labels[series.Label] != "settings" ||
+				got.Labels["team"] != "a" || len(got.Annotations) > 0 {
+				t.Errorf("the member is %v, %v", got, err)
+			}
+		})
+	}
+}
+
+// TestMemberDeletedAndReplaced checks a roll whose member cannot be created again, because another client has taken its name.
+func TestMemberDeletedAndReplaced(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, apiserver.Config{})
+	client := server.Client(t)
+	create(t, client)
+	for _, content := range []string{"a=b", "a=c"} {
+		if out, err := run(t, server.Kubeconfig(), "roll", "secret/settings", "--from-literal", content, "--all"); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	secrets := client.CoreV1().Secrets("default")
+	var once sync.Once
+	kubeconfig := proxied(t, server.Config(t), func(http.ResponseWriter) bool {
+		once.Do(func() {
+			other := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "settings-5546dd5ht8"}}
+			if err := secrets.Delete(t.Context(), other.Name, metav1.DeleteOptions{}); err != nil {
+				t.Error(err)
+			}
+			if _, err := secrets.Create(t.Context(), other, metav1.CreateOptions{}); err != nil {
+				t.Error(err)
+			}
+		})
+		return false
+	})
+	out, err := roll(t, kubeconfig)
+	want := `secret/settings-5546dd5ht8 was deleted meanwhile, and another client has created it with other content. References point to it: ` +
+		`run "holdfast series rollback secret/settings --to HASH" with another member`
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, got:\n%s", err, out)
+	}
+}
+
 func create(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	object := yamltest.Decode[appsv1.Deployment](t, web)
@@ -130,10 +208,15 @@ func create(t *testing.T, client kubernetes.Interface) {
 
 func roll(t *testing.T, kubeconfig string) (string, error) {
 	t.Helper()
+	return run(t, kubeconfig, "roll", "secret/settings", "--from-literal", "a=b", "--all")
+}
+
+// run runs a command of holdfast series.
+func run(t *testing.T, kubeconfig string, args ...string) (string, error) {
+	t.Helper()
 	var out strings.Builder
-	err := cli.Run(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, []string{
-		"series", "roll", "secret/settings", "--from-literal", "a=b", "--all", "--kubeconfig", kubeconfig,
-	})
+	args = append(append([]string{"series"}, args...), "--kubeconfig", kubeconfig)
+	err := cli.Run(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, args)
 	return out.String(), err
 }
 
@@ -152,9 +235,17 @@ func change(t *testing.T, client kubernetes.Interface) {
 	}
 }
 
-// proxied starts a proxy in front of a server, which calls a function before it forwards a patch of a Deployment. If the function returns true,
+// proxied starts a proxy in front of a server, which calls a function before it forwards a patch of the Deployment. If the function returns true,
 // it has answered the request itself. proxied returns a kubeconfig for the proxy.
 func proxied(t *testing.T, config *rest.Config, before func(http.ResponseWriter) bool) string {
+	t.Helper()
+	return proxiedWith(t, config, func(w http.ResponseWriter, req *http.Request) bool {
+		return req.Method == http.MethodPatch && strings.HasSuffix(req.URL.Path, "/deployments/web") && before(w)
+	})
+}
+
+// proxiedWith is proxied for every request.
+func proxiedWith(t *testing.T, config *rest.Config, before func(http.ResponseWriter, *http.Request) bool) string {
 	t.Helper()
 	transport, err := rest.TransportFor(config)
 	if err != nil {
@@ -166,7 +257,7 @@ func proxied(t *testing.T, config *rest.Config, before func(http.ResponseWriter)
 	}
 	proxy := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if req.Method != http.MethodPatch || !strings.HasSuffix(req.URL.Path, "/deployments/web") || !before(w) {
+		if !before(w, req) {
 			proxy.ServeHTTP(w, req)
 		}
 	}))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/kubectl/pkg/polymorphichelpers"
@@ -23,9 +24,12 @@ func (f *follower) waitFor(ctx context.Context, w *workload) error {
 	if err != nil {
 		return unable(fmt.Errorf("%s: %w", w, err))
 	}
-	last := ""
+	last, unreachable := "", error(nil)
 	err = wait.PollUntilContextTimeout(ctx, pollInterval, f.timeout, true, func(ctx context.Context) (bool, error) {
 		live, err := w.client(f.server).Get(ctx, w.live.GetName(), metav1.GetOptions{})
+		if unreachable = err; err != nil && passes(err) {
+			return false, nil
+		}
 		if err != nil {
 			return false, err
 		}
@@ -39,8 +43,22 @@ func (f *follower) waitFor(ctx context.Context, w *workload) error {
 	switch {
 	case err == nil:
 		return nil
+	case ctx.Err() != nil:
+		return refused("%s points to %s, but the command was interrupted before the rollout was complete. It goes on: "+
+			"\"kubectl rollout status %s -n %s\" shows it", w, f.to, w, f.namespace)
+	case apierrors.IsNotFound(err):
+		return refused("%s was deleted before its rollout was complete", w)
+	case errors.Is(err, context.DeadlineExceeded) && unreachable != nil:
+		err = fmt.Errorf("the rollout is not complete after %s, and the server does not answer: %w", f.timeout, unreachable)
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("the rollout is not complete after %s", f.timeout)
 	}
 	return refused("%s: %w; \"holdfast series rollback %s\" points the references back", w, err, f.members.identity)
+}
+
+// passes reports whether a read may succeed later, because the server restarts or has too much to do.
+func passes(err error) bool {
+	var status apierrors.APIStatus
+	return !errors.As(err, &status) || apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) ||
+		apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsInternalError(err)
 }

@@ -3,6 +3,7 @@ package series
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -69,6 +70,9 @@ func (s *server) named(ctx context.Context, names []string) ([]*workload, error)
 			return nil, unable(fmt.Errorf("read the workloads of --in: %T is not an object", info.Object))
 		}
 		w := &workload{resource: info.Mapping.Resource, live: live}
+		if slices.ContainsFunc(found, func(other *workload) bool { return other.String() == w.String() }) {
+			continue // named twice
+		}
 		if err := w.mayFollow(); err != nil {
 			return nil, err
 		}
