@@ -128,6 +128,9 @@ func (f *follower) run(ctx context.Context, workloads []*workload) error {
 		return err
 	}
 	report.Created = f.missing || f.restored
+	if len(f.in) == 0 {
+		report.remaining = f.others(ctx, workloads)
+	}
 	switch {
 	case f.output == outputJSON || f.output == outputYAML:
 		if err := printAs(f.out, f.output, report); err != nil {
@@ -135,6 +138,12 @@ func (f *follower) run(ctx context.Context, workloads []*workload) error {
 		}
 	case f.output == outputText && !report.Created && len(plans) == 0:
 		fmt.Fprintf(f.out, "%s exists already, and the references point to it: nothing to do\n", report.Member)
+	}
+	switch f.output {
+	case outputText:
+		report.print(f.out)
+	case outputName:
+		report.print(f.progress)
 	}
 	if !f.wait {
 		return nil

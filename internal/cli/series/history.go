@@ -1,10 +1,11 @@
 package series
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -14,17 +15,24 @@ import (
 	"holdfast.dev/holdfast/internal/cli/arguments"
 )
 
-const historyHelp = `List the members of a series, the newest first, with the workloads that refer to each.
+const historyHelp = `List the members of a series, the newest first, with the objects that refer to each.
 
-The column USED BY has the workloads that the user may read. An object with the name of
-the series is its oldest member.`
+The column USED BY has the objects that the user may read: workloads, and others that the
+server knows, such as the ReplicaSets of a Deployment, pods, ServiceAccounts, Ingresses
+and custom resources. ReplicaSets, ControllerRevisions, Jobs and pods are counted;
+"holdfast series used" has their names. A server that is not "holdfast serve" does not
+tell this, so that the column is WORKLOADS, and has only these.
+
+An object with the name of the series is its oldest member.`
 
 // history is what the command prints, for -o json.
 type history struct {
 	Series    string          `json:"series"`
 	Namespace string          `json:"namespace"`
 	Members   []memberHistory `json:"members"`
-	// Unread says which workloads could not be read.
+	// WorkloadsOnly says that other objects may refer to the members too, because the server does not tell which ones do.
+	WorkloadsOnly bool `json:"workloadsOnly,omitempty"`
+	// Unread says which referring objects could not be read.
 	Unread []string `json:"unread,omitempty"`
 }
 
@@ -33,13 +41,15 @@ type memberHistory struct {
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
 	UsedBy  []string  `json:"usedBy"`
+	// Hidden is the number of referring objects that the user may not get.
+	Hidden int `json:"usedByHidden,omitempty"`
 }
 
 func newHistoryCommand() *cobra.Command {
 	c, output := newConnection(), ""
 	cmd := &cobra.Command{
 		Use:   "history SERIES",
-		Short: "List the members of a series, and the workloads that use them",
+		Short: "List the members of a series, and the objects that use them",
 		Long:  historyHelp,
 		Example: `  holdfast series history settings
   holdfast series history secret/password -o json`,
@@ -81,7 +91,7 @@ func (c connection) history(cmd *cobra.Command, name string) (*history, error) {
 	}
 	if len(known.sorted) == 0 {
 		return nil, s.absent(cmd.Context(), refused("no %s of namespace %s is in the series %s: \"holdfast series roll %s\" creates the first one, and "+
-			"\"holdfast series adopt\" adds those that exist", id.kind, s.namespace, id.name, id))
+			"\"holdfast series adopt\" adds those that exist%s", id.kind, s.namespace, id.name, id, id.hint()))
 	}
 	workloads, unread, err := s.all(cmd.Context(), known)
 	if err != nil {
@@ -100,18 +110,49 @@ func (c connection) history(cmd *cobra.Command, name string) (*history, error) {
 		}
 		out.Members = append(out.Members, m)
 	}
+	out.addUsers(cmd.Context(), s, known, workloads)
 	return out, nil
+}
+
+// addUsers adds the referring objects that only the server knows.
+func (h *history) addUsers(ctx context.Context, s *server, known *members, workloads []*workload) {
+	users, err := s.usersOf(ctx, known.kind, known.names())
+	if h.WorkloadsOnly = errors.Is(err, errNoIndex); err != nil {
+		if !h.WorkloadsOnly {
+			h.Unread = append(h.Unread, err.Error())
+		}
+		return
+	}
+	for i := range h.Members {
+		m := &h.Members[i]
+		answer := users[m.Name]
+		if answer == nil {
+			continue
+		}
+		m.Hidden = answer.Hidden + answer.More
+		for _, r := range answer.Referrers {
+			user := userName(r, s.namespace)
+			// The index of the server may be a moment behind the workloads, which were read.
+			if !slices.ContainsFunc(workloads, func(w *workload) bool { return w.String() == user }) {
+				m.UsedBy = append(m.UsedBy, user)
+			}
+		}
+		if text := answer.Incomplete; text != "" && !slices.Contains(h.Unread, text) {
+			h.Unread = append(h.Unread, text)
+		}
+	}
 }
 
 func (h *history) print(to io.Writer) error {
 	out := tabwriter.NewWriter(to, 0, 8, 3, ' ', 0)
-	fmt.Fprintln(out, "NAME\tCREATED\tAGE\tUSED BY")
+	column := "USED BY"
+	if h.WorkloadsOnly {
+		column = "WORKLOADS"
+	}
+	fmt.Fprintln(out, "NAME\tCREATED\tAGE\t"+column)
 	for _, m := range h.Members {
-		used := "-"
-		if len(m.UsedBy) > 0 {
-			used = strings.Join(m.UsedBy, ",")
-		}
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", m.Name, m.Created.Format(time.RFC3339), duration.HumanDuration(time.Since(m.Created)), used)
+		age := duration.HumanDuration(time.Since(m.Created))
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", m.Name, m.Created.Format(time.RFC3339), age, summary(m.UsedBy, m.Hidden))
 	}
 	return out.Flush()
 }

@@ -20,6 +20,7 @@ type report struct {
 	Created   bool             `json:"created"`
 	DryRun    string           `json:"dryRun,omitempty"`
 	Workloads []workloadReport `json:"workloads"`
+	remaining
 }
 
 // workloadReport is what happens to one workload.

@@ -85,7 +85,7 @@ func (s *server) ask(ctx context.Context, path, mediaType string, into any) erro
 	}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Code == http.StatusNotAcceptable {
-		return refused("this server has no index of references: only \"holdfast serve\" has one")
+		return exitError{errNoIndex, exitRefused}
 	}
 	if err != nil {
 		return unable(withRight(err))
