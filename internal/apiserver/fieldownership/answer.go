@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,7 +37,9 @@ func (w *answer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.
 func (w *answer) WriteHeader(code int) {
-	if code == http.StatusConflict && !w.begun && w.request.writer.Act == ownership.ServerSideApply {
+	// A command of a series has no manifest, and expects the conflicts with other series.
+	writer := w.request.writer
+	if code == http.StatusConflict && !w.begun && writer.Act == ownership.ServerSideApply && !strings.HasPrefix(writer.Manager, ownership.SeriesManagerPrefix) {
 		w.begun, w.held = true, code
 		return
 	}
