@@ -87,7 +87,7 @@ type planned struct {
 	result *unstructured.Unstructured
 }
 
-// run lets the references of workloads follow. It writes nothing before the server has tried every edit.
+// run lets the references of workloads follow. It writes nothing before the server has tried to create the member, and every edit.
 func (f *follower) run(ctx context.Context, workloads []*workload) error {
 	var plans []planned
 	report := report{
@@ -107,6 +107,11 @@ func (f *follower) run(ctx context.Context, workloads []*workload) error {
 			happens := p.report()
 			happens.MissingKeys = p.missingKeys(keysOf(f.content))
 			report.Workloads = append(report.Workloads, happens)
+		}
+	}
+	if f.dryRun == dryRunNone && f.missing {
+		if _, err := f.createMember(ctx, dryRunServer); err != nil && !apierrors.IsAlreadyExists(err) {
+			return f.notCreated(err)
 		}
 	}
 	if f.output == outputText {
@@ -201,11 +206,7 @@ func (f *follower) create(ctx context.Context) error {
 		return nil
 	}
 	if f.dryRun != dryRunClient {
-		options := metav1.CreateOptions{FieldManager: f.members.manager()}
-		if f.dryRun == dryRunServer {
-			options.DryRun = []string{metav1.DryRunAll}
-		}
-		created, err := f.objects(f.members.kind).Create(ctx, f.content, options)
+		created, err := f.createMember(ctx, f.dryRun)
 		if apierrors.IsAlreadyExists(err) {
 			// Another roll with the same content has created it meanwhile.
 			f.missing = false
@@ -216,12 +217,25 @@ func (f *follower) create(ctx context.Context) error {
 			return err
 		}
 		if err != nil {
-			return refused("create %s: %w", memberName(f.members.kind, f.to), withRight(err))
+			return f.notCreated(err)
 		}
 		f.content = created
 	}
 	f.say("%s created%s", memberName(f.members.kind, f.to), f.suffix())
 	return nil
+}
+
+func (f *follower) createMember(ctx context.Context, dryRun string) (*unstructured.Unstructured, error) {
+	options := metav1.CreateOptions{FieldManager: f.members.manager()}
+	if dryRun == dryRunServer {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
+	return f.objects(f.members.kind).Create(ctx, f.content, options)
+}
+
+// notCreated returns the error of a create of the member.
+func (f *follower) notCreated(err error) error {
+	return refused("create %s: %w", memberName(f.members.kind, f.to), withRight(err))
 }
 
 // write writes an edit.

@@ -1,12 +1,18 @@
 package series
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/references"
 )
 
 const rollHelp = `Create the next member of a series, and let references follow.
@@ -93,6 +99,9 @@ func (r *rolling) run(cmd *cobra.Command, name string) error {
 	if existing != nil {
 		f.content = existing
 	}
+	if err := r.warnOfType(ctx, f); err != nil {
+		return err
+	}
 	workloads, err := s.workloads(ctx, known, r.in)
 	if err != nil {
 		return err
@@ -103,6 +112,27 @@ func (r *rolling) run(cmd *cobra.Command, name string) error {
 	if len(workloads) == 0 && r.output == outputText {
 		fmt.Fprintf(cmd.OutOrStdout(), "no workload of namespace %s refers to the series %s yet: write the name %s into a manifest\n",
 			s.namespace, id, f.to)
+	}
+	return nil
+}
+
+// warnOfType warns that the newest member has another type, which the user has not named for the new one. Pods need the type of a Secret with
+// the credential of a registry.
+func (r *rolling) warnOfType(ctx context.Context, f *follower) error {
+	if f.members.kind != references.Secret || r.secretType != "" || len(f.members.sorted) == 0 {
+		return nil
+	}
+	name := f.members.sorted[0].Name
+	newest, err := f.objects(f.members.kind).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil // it is deleted meanwhile
+	}
+	if err != nil {
+		return unable(fmt.Errorf("read %s: %w", memberName(f.members.kind, name), withRight(err)))
+	}
+	if of, _, _ := unstructured.NestedString(newest.Object, "type"); of != string(corev1.SecretTypeOpaque) {
+		fmt.Fprintf(f.progress, "warning: %s has the type %s, and %s has %s: to keep the type, add --type %s\n",
+			memberName(f.members.kind, name), of, memberName(f.members.kind, f.to), corev1.SecretTypeOpaque, of)
 	}
 	return nil
 }

@@ -76,6 +76,9 @@ func (s *sources) object(id identity, namespace string) (*unstructured.Unstructu
 	case size > corev1.MaxSecretSize:
 		return nil, fmt.Errorf("it has %d bytes, and a %s has %d at most: divide it into several series", size, id.kind, corev1.MaxSecretSize)
 	}
+	if id.kind == references.Secret && s.secretType == "" {
+		built.Object["type"] = string(corev1.SecretTypeOpaque) // what the server sets, for the difference to another member
+	}
 	built.SetNamespace(namespace)
 	built.SetLabels(map[string]string{series.Label: id.name})
 	built.Object["immutable"] = true

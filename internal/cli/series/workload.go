@@ -1,6 +1,7 @@
 package series
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -53,14 +54,14 @@ func (w *workload) references(kind references.Kind, namespace string) []referenc
 
 // named reads the workloads that the user names, as TYPE/NAME.
 func (s *server) named(ctx context.Context, names []string) ([]*workload, error) {
+	for _, text := range names {
+		if of, name, _ := strings.Cut(text, "/"); of == "" || name == "" || strings.Contains(name, "/") {
+			return nil, unable(fmt.Errorf("--in %s: name each workload as TYPE/NAME, as in --in deploy/web,sts/db", cmp.Or(text, `""`)))
+		}
+	}
 	infos, err := resource.NewBuilder(s).Unstructured().NamespaceParam(s.namespace).DefaultNamespace().
 		ResourceTypeOrNameArgs(false, names...).Flatten().Do().Infos()
 	if err != nil {
-		for _, name := range names {
-			if !strings.Contains(name, "/") {
-				return nil, unable(fmt.Errorf("--in %s: name a workload as TYPE/NAME, as in deploy/%s", name, name))
-			}
-		}
 		return nil, unable(fmt.Errorf("read the workloads of --in in namespace %s: %w", s.namespace, withRight(err)))
 	}
 	var found []*workload
