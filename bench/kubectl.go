@@ -12,17 +12,26 @@ import (
 	"holdfast.dev/holdfast/bench/side"
 )
 
-// runKubectl is the command "bench kubectl". It runs the same kubectl commands on our server and on kube-apiserver, and compares
+// runKubectl is the command "bench kubectl". It runs the same commands on our server and on kube-apiserver, and compares
 // their outputs and exit codes.
 func runKubectl(ctx context.Context, args []string) error {
 	var chosen sides
 	flags := flag.NewFlagSet("bench kubectl", flag.ContinueOnError)
 	chosen.register(flags)
+	script := flags.String("script", "commands", "the commands: commands, or series for those of holdfast series")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if chosen.peer == "" {
 		return errors.New("-peer: required")
+	}
+	commands, err := kubectl.Commands(*script)
+	if err != nil {
+		return err
+	}
+	binary, err := filepath.Abs(chosen.holdfast)
+	if err != nil {
+		return err
 	}
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
@@ -33,7 +42,7 @@ func runKubectl(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	servers := []kubectl.Server{{Name: "ours", Port: ports[0]}, {Name: "peer", Port: ports[1]}}
+	servers := []kubectl.Server{{Name: "ours", Port: ports[0], Holdfast: binary}, {Name: "peer", Port: ports[1], Holdfast: binary}}
 	for i, start := range []side.Side{side.Holdfast(chosen.holdfast), side.Peer(chosen.peer)} {
 		server, err := start.Start(dir)
 		if err != nil {
@@ -49,15 +58,11 @@ func runKubectl(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return compareCommands(ctx, runner)
+	return compareCommands(ctx, runner, commands)
 }
 
 // compareCommands runs all commands and prints those with an exception or a problem.
-func compareCommands(ctx context.Context, runner *kubectl.Runner) error {
-	commands, err := kubectl.Commands()
-	if err != nil {
-		return err
-	}
+func compareCommands(ctx context.Context, runner *kubectl.Runner, commands []kubectl.Command) error {
 	problems, exceptions := 0, 0
 	for _, command := range commands {
 		outcome := runner.Compare(ctx, command)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-//go:embed commands.txt
-var script string
+//go:embed commands.txt series.txt
+var scripts embed.FS
 
 //go:embed files
 var files embed.FS
@@ -26,17 +26,21 @@ type Command struct {
 	CodeDiffers bool
 }
 
-// Commands returns the commands of the script.
-func Commands() ([]Command, error) {
+// Commands returns the commands of a script, which is "commands" or "series".
+func Commands(script string) ([]Command, error) {
+	text, err := scripts.ReadFile(script + ".txt")
+	if err != nil {
+		return nil, err
+	}
 	var all []Command
-	for line := range strings.Lines(script) {
+	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		command, err := parse(line)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s.txt: %w", script, err)
 		}
 		all = append(all, command)
 	}
@@ -54,7 +58,7 @@ func parse(line string) (Command, error) {
 	exception, codeDiffers := strings.CutPrefix(exception, "~")
 	reason, text, ok := strings.Cut(exception, " | ")
 	if !ok {
-		return Command{}, fmt.Errorf("commands.txt: no command after %q", line)
+		return Command{}, fmt.Errorf("no command after %q", line)
 	}
 	return Command{Text: strings.TrimSpace(text), Differs: strings.TrimSpace(reason), CodeDiffers: codeDiffers}, nil
 }

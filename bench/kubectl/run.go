@@ -21,6 +21,8 @@ type Server struct {
 	Name string
 	// Kubeconfig is the file with the credential of an administrator, and Port a port that no process listens on.
 	Kubeconfig, Port string
+	// Holdfast is the holdfast binary, as a client.
+	Holdfast string
 }
 
 // Runner runs commands on two servers.
@@ -97,7 +99,7 @@ func (p place) run(ctx context.Context, text string) output {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", text)
 	cmd.Dir, cmd.WaitDelay = p.dir, time.Second
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.Kubeconfig, "SIDE="+p.Name, "PORT="+p.Port)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.Kubeconfig, "SIDE="+p.Name, "PORT="+p.Port, "HOLDFAST="+p.Holdfast)
 	out, err := cmd.CombinedOutput()
 	var ended *exec.ExitError
 	switch {
