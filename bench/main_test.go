@@ -83,6 +83,19 @@ func TestCluster(t *testing.T) {
 	}
 }
 
+// The oracle of the model of the cluster finds deletions that were wrong.
+func TestOracle(t *testing.T) {
+	t.Parallel()
+	server, err := side.Holdfast(holdfast).Start(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop()
+	if err := cluster.TryOracle(t.Context(), server, cluster.Settings{Holdfast: holdfast}); err != nil {
+		t.Error(err)
+	}
+}
+
 // Every row is measured once, on the server alone, and the report has a line for each.
 func TestCompare(t *testing.T) {
 	t.Parallel()

@@ -13,12 +13,86 @@ import (
 	"holdfast.dev/holdfast/bench/side"
 )
 
-// The workloads of the model. Each refers to one series of ConfigMaps and one of Secrets.
-var modelWorkloads = []struct{ kind, name, fields string }{
-	{"Deployment", "web", "  replicas: 3\n  revisionHistoryLimit: 2"},
-	{"Deployment", "shop", "  replicas: 2\n  revisionHistoryLimit: 0"},
-	{"StatefulSet", "db", "  replicas: 2\n  serviceName: db\n  revisionHistoryLimit: 1"},
-	{"DaemonSet", "probe", "  revisionHistoryLimit: 1"},
+// modelWorkload is a workload of the model. It refers to one series of ConfigMaps and one of Secrets.
+type modelWorkload struct {
+	kind, name, manifest string
+	// scales says that it has replicas, and undoes that its rollout can be undone.
+	scales, undoes bool
+}
+
+// boats is the collection of a custom resource whose definition declares its references.
+const boats = "example.com/v1/boats"
+
+// modelWorkloads returns the workloads of the model. The CronJob makes a Job each minute, whose pod ends.
+func modelWorkloads() []modelWorkload {
+	const task = `
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: tick}
+spec:
+  schedule: "* * * * *"
+  successfulJobsHistoryLimit: 1
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          nodeSelector: {simulated: "true"}
+          tolerations: [{key: simulated, operator: Exists}]
+          containers: [{name: main, image: "example.com/task:1"}]
+`
+	volumes := "\nvolumes:\n- {name: conf, configMap: {name: conf, optional: true}}\n- {name: key, secret: {secretName: key, optional: true}}\n"
+	of := func(kind, name, fields string) string {
+		tolerated := "tolerations:\n      - {key: " + simulatedKey + ", operator: Exists}"
+		return strings.Replace(workload(kind, name, fields), "tolerations:", tolerated, 1) + indent(volumes, "      ")
+	}
+	return []modelWorkload{
+		{"Deployment", "web", of("Deployment", "web", "  replicas: 3\n  revisionHistoryLimit: 2"), true, true},
+		{"Deployment", "shop", of("Deployment", "shop", "  replicas: 2\n  revisionHistoryLimit: 0"), true, true},
+		{"StatefulSet", "db", of("StatefulSet", "db", "  replicas: 2\n  serviceName: db\n  revisionHistoryLimit: 1"), true, true},
+		{"DaemonSet", "probe", of("DaemonSet", "probe", "  revisionHistoryLimit: 1"), false, true},
+		{"CronJob", "tick", task + indent(volumes, "          "), false, false},
+		{"Boat", "one", "apiVersion: example.com/v1\nkind: Boat\nmetadata: {name: one}\nspec: {conf: conf, keys: [{name: key}]}\n", false, false},
+	}
+}
+
+// defineBoats creates the definition of the custom resource, and waits until it is served.
+func (c *Cluster) defineBoats(ctx context.Context) error {
+	err := c.create(ctx, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: boats.example.com
+  annotations:
+    holdfast.dev/references: |
+      ConfigMap spec.conf
+      Secret spec.keys[*].name
+spec:
+  group: example.com
+  names: {kind: Boat, plural: boats, singular: boat}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              conf: {type: string}
+              keys: {type: array, items: {type: object, properties: {name: {type: string}}}}
+`)
+	if err != nil {
+		return err
+	}
+	_, err = c.until(ctx, func(ctx context.Context) (string, error) {
+		_, _, err := c.read(ctx, path(boats))
+		return "", err
+	})
+	return err
 }
 
 // modelAgent is the node of the node agent of Holdfast. A simulated node writes the status of its pods.
@@ -38,13 +112,17 @@ type model struct {
 
 // Model rolls the configuration of workloads over at random, rolls it back, scales to zero, deletes and creates workloads, loses nodes, and kills the
 // server, the kubelets, the agent and kube-controller-manager. It checks each deletion of a ConfigMap or a Secret: no stored object of that revision
-// has the name. In the end everything must go that no object refers to. It writes what it did, and returns an error if a check failed.
+// has the name. In the end everything must go that no object refers to. Before that, it makes sure that the check can fail. It writes what it did, and
+// returns an error if a check failed.
 func Model(ctx context.Context, server *side.Server, settings Settings, out io.Writer) error {
 	c, err := Start(ctx, server, settings)
 	if err != nil {
 		return err
 	}
 	defer c.Stop()
+	if err := c.tryOracle(ctx); err != nil {
+		return err
+	}
 	m := &model{Cluster: c, rng: rand.New(rand.NewPCG(settings.Seed, 0)), done: map[string]int{}}
 	if err := m.prepare(ctx); err != nil {
 		return err
@@ -75,8 +153,8 @@ func (m *model) prepare(ctx context.Context) error {
 	if err := m.create(ctx, first); err != nil {
 		return err
 	}
-	for i := range modelWorkloads {
-		if err := m.createWorkload(ctx, i); err != nil {
+	for _, w := range modelWorkloads() {
+		if err := m.create(ctx, w.manifest); err != nil {
 			return err
 		}
 	}
@@ -90,18 +168,10 @@ func (m *model) prepare(ctx context.Context) error {
 	return err
 }
 
-func (m *model) createWorkload(ctx context.Context, i int) error {
-	w := modelWorkloads[i]
-	manifest := workload(w.kind, w.name, w.fields) +
-		"\n      volumes:\n      - {name: conf, configMap: {name: conf, optional: true}}\n      - {name: key, secret: {secretName: key, optional: true}}\n"
-	tolerated := "tolerations:\n      - {key: " + simulatedKey + ", operator: Exists}"
-	return m.create(ctx, strings.Replace(manifest, "tolerations:", tolerated, 1))
-}
-
 // act does one random thing.
 func (m *model) act(ctx context.Context) error {
-	i := m.rng.IntN(len(modelWorkloads))
-	w := modelWorkloads[i]
+	workloads := modelWorkloads()
+	w := workloads[m.rng.IntN(len(workloads))]
 	of := modelSeries[m.rng.IntN(len(modelSeries))]
 	object := strings.ToLower(w.kind) + "/" + w.name
 	actions := []struct {
@@ -121,10 +191,13 @@ func (m *model) act(ctx context.Context) error {
 			return m.unless(m.command(ctx, "", "series", "rollback", of, "--in", object), "there is none to go back to")
 		}},
 		{"undone rollouts", 3, func() error {
+			if !w.undoes {
+				return nil
+			}
 			return m.unless(m.command(ctx, "", "rollout", "undo", object), "no rollout history", "no last revision", "unable to find")
 		}},
 		{"scalings", 3, func() error {
-			if w.kind == "DaemonSet" {
+			if !w.scales {
 				return nil
 			}
 			return m.command(ctx, "", "scale", object, fmt.Sprintf("--replicas=%d", m.rng.IntN(3)))
@@ -133,7 +206,7 @@ func (m *model) act(ctx context.Context) error {
 			if err := m.command(ctx, "", "delete", object, "--cascade=foreground", "--timeout=90s"); err != nil {
 				return err
 			}
-			return m.createWorkload(ctx, i)
+			return m.create(ctx, w.manifest)
 		}},
 		{"lost nodes", 1, func() error { return m.lose(ctx) }},
 		{"kills of the server", 1, m.server.KillAndStart},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 // referrers are the collections whose objects may refer to ConfigMaps and Secrets in the model.
 var referrers = []string{
 	"v1/pods", "apps/v1/deployments", "apps/v1/replicasets", "apps/v1/statefulsets", "apps/v1/daemonsets", "apps/v1/controllerrevisions",
+	"batch/v1/cronjobs", "batch/v1/jobs", boats,
 }
 
 // targets are the collections that the server deletes from.
@@ -47,9 +49,9 @@ func (c *Cluster) observe(ctx context.Context) *oracle {
 }
 
 // follow lists a collection and watches it. A server that was killed does not know what happened before its start, so that follow lists again. An object
-// that is missing then was deleted in between.
+// that is missing then was deleted in between. follow does not see an object that was created in between too.
 func (o *oracle) follow(ctx context.Context, target string) {
-	known := map[string]bool{}
+	known, last := map[string]bool{}, ""
 	for ctx.Err() == nil {
 		items, revision, err := o.read(ctx, path(target))
 		if err != nil {
@@ -62,20 +64,53 @@ func (o *oracle) follow(ctx context.Context, target string) {
 		}
 		for name := range known {
 			if !now[name] {
-				o.check(ctx, target, name, revision)
+				o.missing(ctx, target, name, last, revision)
 			}
 		}
-		known = now
+		known, last = now, revision
 		_ = watch(ctx, o.client, path(target)+"?resourceVersion="+revision, func(e event) (bool, error) {
 			name := e.Object.Metadata.Name
+			last = e.Object.Metadata.ResourceVersion
 			known[name] = true
 			if e.Type == "DELETED" {
 				delete(known, name)
-				o.check(ctx, target, name, e.Object.Metadata.ResourceVersion)
+				o.check(ctx, target, name, last)
 			}
 			return false, nil
 		})
 	}
+}
+
+// missing checks an object that existed at a revision and did not exist at a later one. It looks for the revision between both at which it was deleted.
+func (o *oracle) missing(ctx context.Context, target, name, existed, gone string) {
+	from, err := strconv.ParseUint(existed, 10, 64)
+	to, err2 := strconv.ParseUint(gone, 10, 64)
+	for err = errors.Join(err, err2); err == nil && from+1 < to; {
+		middle := from + (to-from)/2
+		var exists bool
+		_, err = o.until(ctx, func(ctx context.Context) (string, error) {
+			items, _, err := o.read(ctx, path(target)+exactly(strconv.FormatUint(middle, 10)))
+			exists = slices.ContainsFunc(items, func(i item) bool { return i.name == name })
+			return "", err
+		})
+		if exists {
+			from = middle
+		} else {
+			to = middle
+		}
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			o.add(fmt.Sprintf("%s/%s was deleted between the revisions %s and %s: %v", target, name, existed, gone, err))
+		}
+		return
+	}
+	o.check(ctx, target, name, strconv.FormatUint(to, 10))
+}
+
+// exactly is the query of a list of the objects as they were at a revision.
+func exactly(revision string) string {
+	return "?resourceVersionMatch=Exact&resourceVersion=" + revision
 }
 
 func (o *oracle) add(message string) {
@@ -92,7 +127,7 @@ func (o *oracle) check(ctx context.Context, target, name, revision string) {
 	o.mu.Unlock()
 	for _, referrer := range referrers {
 		_, err := o.until(ctx, func(ctx context.Context) (string, error) {
-			items, _, err := o.read(ctx, path(referrer)+"?resourceVersionMatch=Exact&resourceVersion="+revision)
+			items, _, err := o.read(ctx, path(referrer)+exactly(revision))
 			for _, item := range items {
 				if item.strings[name] {
 					o.add(fmt.Sprintf("%s was deleted at revision %s, and %s/%s referred to it", object, revision, referrer, item.name))
