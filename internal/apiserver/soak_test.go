@@ -101,7 +101,7 @@ func rewrite(ctx context.Context, client kubernetes.Interface, number int, write
 }
 
 // residentMB returns the resident memory of a process in MB.
-func residentMB(t *testing.T, pid int) int {
+func residentMB(t testing.TB, pid int) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

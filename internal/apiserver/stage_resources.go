@@ -140,8 +140,10 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	stores[definitions.Resource] = store
 	b.References.Start(referrers.Config{Objects: stored.readable, Stores: stores, Rights: identity.Authorizer})
 	b.Metrics.MustRegister(b.References)
-	if err := i.hooks.InBackground("follow-references", b.References.Run); err != nil {
-		return resourcesStage{}, err
+	if !b.Config.WithoutReferences {
+		if err := i.hooks.InBackground("follow-references", b.References.Run); err != nil {
+			return resourcesStage{}, err
+		}
 	}
 	return resourcesStage{
 		server: server, hooks: i.hooks, readiness: readiness, keep: admission.Keep,

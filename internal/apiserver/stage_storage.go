@@ -36,8 +36,11 @@ func openStorage(ctx context.Context, b start.Base) (storageStage, error) {
 	}
 	usage := &node.Index{}
 	selected, observers := builtin.NewSelection(usage)
+	if !b.Config.WithoutReferences {
+		observers = b.References.Observe(observers)
+	}
 	b.Generic.RESTOptionsGetter = storage.Options{
-		Client: b.Etcd, Scheme: b.Scheme, Codecs: b.Codecs, Transformers: encrypted.Transformers, Observers: b.References.Observe(observers), Counts: b.Generic.StorageObjectCountTracker,
+		Client: b.Etcd, Scheme: b.Scheme, Codecs: b.Codecs, Transformers: encrypted.Transformers, Observers: observers, Counts: b.Generic.StorageObjectCountTracker,
 		JSON: []schema.GroupResource{definitions.Resource},
 	}
 	return storageStage{readable: readable, usage: usage, selection: selected}, nil

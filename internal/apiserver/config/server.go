@@ -125,6 +125,9 @@ type Server struct {
 	WithoutOperators bool
 	// WithoutPolicies leaves the kind and the enforcement of ImmutabilityPolicies out of the server.
 	WithoutPolicies bool
+	// WithoutReferences leaves the index of references to ConfigMaps and Secrets empty, so that nothing is collected. It has no flag: a
+	// benchmark compares with it what the index costs.
+	WithoutReferences bool
 	// RulesDir is a directory with ImmutabilityPolicies in files, empty for none.
 	RulesDir string
 	// Controllers says which controllers run in the server.

@@ -2,16 +2,20 @@ package servertest
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 
@@ -97,6 +101,24 @@ func (p *Process) Kill() {
 
 // PID is the number of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// ProcessorTime returns the user and system time of the process. It skips the benchmark where there is no /proc.
+func (p *Process) ProcessorTime(b *testing.B) time.Duration {
+	b.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID()))
+	if err != nil {
+		b.Skip("no /proc: ", err)
+	}
+	// The name of the command, in parentheses, may contain spaces. User and system time are the 12th and the 13th field after it, in
+	// hundredths of a second.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	user, err := strconv.Atoi(fields[11])
+	system, err2 := strconv.Atoi(fields[12])
+	if err := errors.Join(err, err2); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(user+system) * 10 * time.Millisecond
+}
 
 // Client is a typed client of the administrator.
 func (p *Process) Client(t testing.TB) kubernetes.Interface {
