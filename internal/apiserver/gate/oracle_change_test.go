@@ -87,25 +87,3 @@ func clean(n node) {
 		}
 	}
 }
-
-// sameTypes reports whether the fields that two schemas have in common have the same types.
-func sameTypes(a, b node) bool {
-	if a["type"] != b["type"] {
-		return false
-	}
-	for _, keyword := range []string{"items", "additionalProperties"} {
-		below, isNode := a[keyword].(node)
-		other, alsoNode := b[keyword].(node)
-		if isNode && alsoNode && !sameTypes(below, other) {
-			return false
-		}
-	}
-	properties, _ := a["properties"].(node)
-	others, _ := b["properties"].(node)
-	for name, property := range properties {
-		if other, ok := others[name].(node); ok && !sameTypes(property.(node), other) {
-			return false
-		}
-	}
-	return true
-}

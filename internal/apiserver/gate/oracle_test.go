@@ -82,8 +82,6 @@ func (o *oracle) states(t *testing.T) (before, after state) {
 	if o.chance(3) {
 		o.mutate(after.two)
 	}
-	// A storage version in which a field has another type is not compared: the server drops what is below the field.
-	after.second = after.second && sameTypes(before.one, after.two)
 	return before, after
 }
 

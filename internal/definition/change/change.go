@@ -43,6 +43,8 @@ type Change struct {
 	isUnknown bool
 	// isStored is true if objects are stored in the version.
 	isStored bool
+	// wasNested says that the old type of the field was an object or a list, and that the new one is another.
+	wasNested bool
 }
 
 // hit says which objects a change affects.

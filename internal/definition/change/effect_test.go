@@ -52,6 +52,11 @@ func scaled(field, crd string) string {
 
 var words = map[change.Effect]string{change.Break: "break", change.Loss: "loss"}
 
+// lists is the schema of an object with a list.
+func lists(items string) string {
+	return "{type: object, properties: {l: {type: array, items: " + items + "}}}"
+}
+
 // withRule is the schema of an object with a CEL rule.
 func withRule(properties, rule string) string {
 	return "{type: object, properties: {" + properties + "}, x-kubernetes-validations: [{rule: " + strconv.Quote(rule) + "}]}"
@@ -99,6 +104,21 @@ func TestEffects(t *testing.T) {
 		},
 		"the storage version lacks a field that no object has": {
 			old: versions("v1 "+ab, "v2 "+a), updated: versions("v2 "+a, "v1 "+ab), stored: []string{"v1 {a: x}"},
+		},
+		"the storage version has another type for a list of maps": {
+			versions("v1 "+lists("{type: object, additionalProperties: {type: boolean}}"), "v2 "+lists("{type: string}")),
+			versions("v2 "+lists("{type: string}"), "v1 "+lists("{type: object, additionalProperties: {type: boolean}}")),
+			[]string{"v1 {l: [{d: true}]}"}, []string{"storage-version loss"}, nil,
+		},
+		"the storage version has another type for a list that is empty": {
+			old:     versions("v1 "+lists("{type: object, additionalProperties: {type: boolean}}"), "v2 "+lists("{type: string}")),
+			updated: versions("v2 "+lists("{type: string}"), "v1 "+lists("{type: object, additionalProperties: {type: boolean}}")),
+			stored:  []string{"v1 {l: []}"},
+		},
+		"the storage version has another type for a number": {
+			old:     versions("v1 "+lists("{type: integer}"), "v2 "+lists("{type: string}")),
+			updated: versions("v2 "+lists("{type: string}"), "v1 "+lists("{type: integer}")),
+			stored:  []string{"v1 {l: [1]}"},
 		},
 		"the storage version has all fields": {old: versions("v1 "+a, "v2 "+ab), updated: versions("v2 "+ab, "v1 "+a), stored: []string{"v1 {a: x}"}},
 		"list items collide": {

@@ -18,13 +18,13 @@ func (c *comparison) storage() {
 	if index < 0 || !c.newCRD.Spec.ConvertsNothing() || !c.newCRD.Spec.Pruned(storage) {
 		return
 	}
-	var reported []string
+	var reported []unplaced
 	for i := range c.oldCRD.Spec.Versions {
 		v := &c.oldCRD.Spec.Versions[i]
 		if v.Name == storage || !c.isStored(v.Name) {
 			continue
 		}
-		var known []string
+		var known []unplaced
 		if c.oldCRD.Spec.ConvertsNothing() {
 			// The old storage version may lack some of them, too. A webhook may have kept them.
 			known = missing(c.oldCRD, v, c.oldCRD, c.oldCRD.Spec.StorageVersion())
@@ -34,19 +34,32 @@ func (c *comparison) storage() {
 				continue
 			}
 			reported = append(reported, field)
-			c.add(Change{
+			change := Change{
 				Rule: storageRule, Severity: finding.Error, Path: fmt.Sprintf("spec.versions[%d].storage", index),
-				Message: fmt.Sprintf("version %s, in which objects are stored, does not have %s of version %s", storage, orRoot(field), v.Name),
-				Reason:  "an object loses it with the next write", Field: field, hit: withStorageLoss,
-			})
+				Message: fmt.Sprintf("version %s, in which objects are stored, does not have %s of version %s", storage, orRoot(field.path), v.Name),
+				Reason:  "an object loses it with the next write", Field: field.path, hit: withStorageLoss,
+			}
+			if field.hasOtherType {
+				change.Message = fmt.Sprintf("version %s, in which objects are stored, has another type for %s than version %s", storage, field.path, v.Name)
+				change.Reason = "an object loses what is below it with the next write"
+			}
+			c.add(change)
 		}
 	}
 }
 
-// missing returns the fields of a version that another version drops, as patterns.
+// unplaced is a field of a version for which another version has no place.
+type unplaced struct {
+	// path is a pattern, as that of Change.Field.
+	path string
+	// hasOtherType says that the other version has the field, but drops what is below it.
+	hasOtherType bool
+}
+
+// missing returns the fields of a version that another version drops, or whose content it drops.
 func missing(ofCRD *definition.CustomResourceDefinition, of *definition.CustomResourceDefinitionVersion,
 	inCRD *definition.CustomResourceDefinition, in string,
-) []string {
+) []unplaced {
 	v := inCRD.Spec.Version(in)
 	if v == nil || v == of || !inCRD.Spec.Pruned(in) {
 		return nil
@@ -62,10 +75,10 @@ func missing(ofCRD *definition.CustomResourceDefinition, of *definition.CustomRe
 	}
 	shape := func(of *schema.Schema) *schema.Schema { return skeleton.Build(of).Schema() }
 	s.structure(shape(before), shape(after), place{})
-	var fields []string
+	var fields []unplaced
 	for _, change := range s.found {
-		if change.hit == withLoss {
-			fields = append(fields, change.Field)
+		if change.hit == withLoss || change.wasNested {
+			fields = append(fields, unplaced{change.Field, change.wasNested})
 		}
 	}
 	return fields

@@ -87,6 +87,7 @@ func (s *schemaComparison) types(old, updated *schema.Schema, path *value.Path) 
 	default:
 		change.Severity, change.hit = finding.Error, withError
 		change.Reason = "the server refuses values of the old type; stored objects keep them until they are written"
+		change.wasNested = before == "object" || before == "array"
 	}
 	s.report(path, "type", change)
 	return before == "any type"
