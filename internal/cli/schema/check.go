@@ -2,7 +2,6 @@ package schema
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"holdfast.dev/holdfast/internal/definition/source"
 	"holdfast.dev/holdfast/internal/definition/verdict"
 	"holdfast.dev/holdfast/internal/finding"
-	"holdfast.dev/holdfast/internal/manifest"
 )
 
 const checkHelp = `Find stored objects that their definition does not accept.
@@ -116,7 +114,7 @@ func eachDefinition(
 			visit(name, nil, err)
 			continue
 		}
-		crd, err := storedDefinition(obj)
+		crd, err := source.FromServer(obj)
 		visit(name, crd, err)
 	}
 	if len(names) > 0 {
@@ -128,24 +126,11 @@ func eachDefinition(
 			return "", fmt.Errorf("list the definitions: %w", err)
 		}
 		for i := range list.Items {
-			crd, err := storedDefinition(&list.Items[i])
+			crd, err := source.FromServer(&list.Items[i])
 			visit(list.Items[i].GetName(), crd, err)
 		}
 		return list.GetContinue(), nil
 	})
-}
-
-// storedDefinition decodes a definition of a server.
-func storedDefinition(obj *unstructured.Unstructured) (*definition.CustomResourceDefinition, error) {
-	text, err := json.Marshal(obj.Object)
-	if err != nil {
-		return nil, err
-	}
-	found, err := source.Decode(manifest.Object{APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), JSON: text})
-	if err != nil {
-		return nil, err
-	}
-	return found.CustomResourceDefinition, nil
 }
 
 // judgeObjects adds the objects of a definition to the report.

@@ -1,6 +1,7 @@
 package series
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,8 @@ type unusedOptions struct {
 // unusedReport is what the command prints.
 type unusedReport struct {
 	Items []unusedItem `json:"items"`
+	// More is the number of objects that the server left out, because there are too many.
+	More int `json:"more,omitempty"`
 	// Incomplete is why an object may be referenced nevertheless.
 	Incomplete string `json:"incomplete,omitempty"`
 }
@@ -100,7 +103,8 @@ func (o unusedOptions) read(cmd *cobra.Command) (*unusedReport, error) {
 		for _, item := range list.Items {
 			report.Items = append(report.Items, unusedItem{kind.String(), item})
 		}
-		report.Incomplete = list.Incomplete
+		report.More += list.More
+		report.Incomplete = cmp.Or(report.Incomplete, list.Incomplete)
 	}
 	if len(failed) == 2 {
 		return nil, failed[0]
@@ -134,6 +138,9 @@ func (r *unusedReport) print(to io.Writer) error {
 		if err := out.Flush(); err != nil {
 			return err
 		}
+	}
+	if r.More > 0 {
+		fmt.Fprintf(to, "%d more are not listed: name a namespace with -n instead of -A, or delete some of these\n", r.More)
 	}
 	if r.Incomplete != "" {
 		fmt.Fprintf(to, "an object may refer to one of them: %s\n", r.Incomplete)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/dynamic"
 
+	"holdfast.dev/holdfast/internal/definition/source"
 	"holdfast.dev/holdfast/internal/references"
 )
 
@@ -111,14 +112,18 @@ func (s *server) rulesOf(ctx context.Context, w *workload) (*references.Rules, e
 	if rules := s.rules[of]; rules != nil {
 		return rules, nil
 	}
-	definition, err := s.dynamic.Resource(definitions).Get(ctx, of.String(), metav1.GetOptions{})
+	stored, err := s.dynamic.Resource(definitions).Get(ctx, of.String(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, refused("%s: objects of this kind refer to no ConfigMap or Secret", w)
 	}
 	if err != nil {
 		return nil, unable(fmt.Errorf("read the definition of %s: %w", w, withRight(err)))
 	}
-	text, declared := definition.GetAnnotations()[references.Annotation]
+	crd, err := source.FromServer(stored)
+	if err != nil {
+		return nil, unable(fmt.Errorf("decode the definition of %s: %w", w, err))
+	}
+	text, declared := crd.References()
 	if !declared {
 		return nil, refused("%s: the CustomResourceDefinition %s does not declare where its references are: "+
 			"set its annotation %s, with lines such as \"ConfigMap spec.configMapName\"", w, of, references.Annotation)
