@@ -108,7 +108,9 @@ func TestEffects(t *testing.T) {
 		"the storage version has another type for a list of maps": {
 			versions("v1 "+lists("{type: object, additionalProperties: {type: boolean}}"), "v2 "+lists("{type: string}")),
 			versions("v2 "+lists("{type: string}"), "v1 "+lists("{type: object, additionalProperties: {type: boolean}}")),
-			[]string{"v1 {l: [{d: true}]}"}, []string{"storage-version loss"}, nil,
+			[]string{"v1 {l: [{d: true}]}"},
+			[]string{"storage-version loss"},
+			nil,
 		},
 		"the storage version has another type for a list that is empty": {
 			old:     versions("v1 "+lists("{type: object, additionalProperties: {type: boolean}}"), "v2 "+lists("{type: string}")),
@@ -151,12 +153,15 @@ func TestEffects(t *testing.T) {
 		"a wider value":    {old: versions("v1 " + strings.Replace(a, "type: string", "type: string, maxLength: 3", 1)), updated: versions("v1 " + a)},
 		"another type":     {versions("v1 " + a), versions("v1 " + strings.Replace(a, "type: string", "type: integer", 1)), nil, []string{"type break"}, []string{"type break"}},
 		"a version with a rule is removed": {
-			versions("v1 "+a, "v2 "+frozen), versions("v1 " + a), []string{"v1 {a: x}"},
-			[]string{"version break", "marker-loosened loss"}, []string{"version break", "marker-loosened loss"},
+			versions("v1 "+a, "v2 "+frozen), versions("v1 " + a),
+			[]string{"v1 {a: x}"},
+			[]string{"version break", "marker-loosened loss"},
+			[]string{"version break", "marker-loosened loss"},
 		},
 		"a version with a rule is no longer served": {
 			versions("v1 "+a, "v2 "+frozen), versions("v1 "+a, "v2! "+frozen), nil,
-			[]string{"version break", "marker-loosened loss"}, []string{"version break", "marker-loosened loss"},
+			[]string{"version break", "marker-loosened loss"},
+			[]string{"version break", "marker-loosened loss"},
 		},
 		"a version with a rule is removed, and another one has the rule": {
 			versions("v1 "+frozen, "v2 "+frozen), versions("v1 " + frozen), nil, []string{"version break"}, []string{"version break"},
@@ -164,15 +169,19 @@ func TestEffects(t *testing.T) {
 		"a version with a rule is removed that was not served": {old: versions("v1 "+a, "v2! "+frozen), updated: versions("v1 " + a)},
 		"a version is removed that a line of the annotation names": {
 			annotated("v2: immutable spec.a", versions("v1 "+a, "v2 "+a)), annotated("v2: immutable spec.a", versions("v1 "+a)), nil,
-			[]string{"version break", "marker-loosened loss"}, []string{"version break", "marker-loosened loss"},
+			[]string{"version break", "marker-loosened loss"},
+			[]string{"version break", "marker-loosened loss"},
 		},
 		"a version is removed together with the line of the annotation about deletions": {
-			annotated("v2: no-delete", versions("v1 "+a, "v2 "+a)), versions("v1 " + a), []string{"v1 {}"},
-			[]string{"version break", "marker-loosened loss"}, []string{"version break", "marker-loosened loss"},
+			annotated("v2: no-delete", versions("v1 "+a, "v2 "+a)), versions("v1 " + a),
+			[]string{"v1 {}"},
+			[]string{"version break", "marker-loosened loss"},
+			[]string{"version break", "marker-loosened loss"},
 		},
 		"a version is removed, and the line of the annotation is about both": {
 			annotated("immutable spec.a", versions("v1 "+a, "v2 "+a)), annotated("immutable spec.a", versions("v1 "+a)), nil,
-			[]string{"version break"}, []string{"version break"},
+			[]string{"version break"},
+			[]string{"version break"},
 		},
 		"a field becomes an embedded resource": {
 			versions("v1 " + strings.Replace(template, "EMBEDDED", "", 1)), versions("v1 " + strings.Replace(template, "EMBEDDED", embedded, 1)),
@@ -187,7 +196,8 @@ func TestEffects(t *testing.T) {
 			nil,
 		},
 		"a webhook goes that kept a field of an earlier version": {
-			webhook(versions("v2 "+a, "v1 "+ab)), versions("v2 "+a, "v1 "+ab), []string{"v1 {b: x}"},
+			webhook(versions("v2 "+a, "v1 "+ab)), versions("v2 "+a, "v1 "+ab),
+			[]string{"v1 {b: x}"},
 			[]string{"conversion break", "storage-version loss"},
 			[]string{"conversion break"},
 		},
