@@ -87,18 +87,30 @@ func (s Subject) WithoutDefaults(fields []Path) []Path {
 	// Most defaults depend on no other field, so that one call finds most of them.
 	var without any = object
 	for _, field := range fields {
-		without = drop(without, field.Steps())
+		without = dropAsApply(without, field.Steps())
 	}
 	fields = s.differing(without, fields)
 	kept := make([]Path, 0, len(fields))
 	for i, field := range fields {
 		if i < maxDefaults {
-			kept = append(kept, s.differing(drop(object, field.Steps()), []Path{field})...)
+			kept = append(kept, s.differing(dropAsApply(object, field.Steps()), []Path{field})...)
 			continue
 		}
 		kept = append(kept, field)
 	}
 	return kept
+}
+
+// dropAsApply is drop as server-side apply does it: an object that has nothing but the field goes with it.
+func dropAsApply(in any, path []value.Step) any {
+	for last := len(path) - 1; last > 0 && path[last].Kind == value.Name; last-- {
+		parent, ok := lookup(in, path[:last]).(map[string]any)
+		if !ok || len(parent) != 1 {
+			break
+		}
+		path = path[:last]
+	}
+	return drop(in, path)
 }
 
 // differing returns the fields that an object with its defaults does not have as s has them.

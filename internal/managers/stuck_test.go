@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"holdfast.dev/holdfast/internal/managers"
+	"holdfast.dev/holdfast/internal/native/judgement"
 	"holdfast.dev/holdfast/internal/native/views"
 	"holdfast.dev/holdfast/internal/yamltest"
 	"holdfast.dev/holdfast/ownership"
@@ -289,6 +290,23 @@ func TestExamineItems(t *testing.T) {
 		`left behind: ` + by + `.spec.template.spec.containers[name="side"]`,
 		`left behind: ` + by + `.spec.template.spec.containers[name="web"].args`,
 	}, lines(got), cmp.Transformer("sorted", func(in []string) []string { return slices.Sorted(slices.Values(in)) })); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestExamineEmptied examines a definition that kubectl has applied. The server sets spec.conversion, which has nothing but the default.
+func TestExamineEmptied(t *testing.T) {
+	t.Parallel()
+	of := subject(t, `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: boats.example.com, annotations: {`+
+		lastApplied(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"boats.example.com"},"spec":{"group":"example.com"}}`)+
+		`}, managedFields: [`+entry("kubectl-client-side-apply Update 1", `{"f:spec": {"f:group": {}, "f:names": {"f:categories": {}}, "f:conversion": {".": {}, "f:strategy": {}}}}`)+
+		`]}, spec: {group: example.com, names: {categories: [all]}, conversion: {strategy: None}}}`)
+	of.Type = judgement.DefinitionType()
+	got, err := managers.Examine(of, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"not applied: kubectl-client-side-apply Update, kubectl-client-side-apply: .spec.names.categories"}, lines(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
