@@ -88,7 +88,7 @@ type controlled struct {
 
 // has reports whether an object belongs to a controller. If the user may not list the objects, it does not count as one.
 func (o *controlled) has(ctx context.Context, r referrers.Referrer) bool {
-	resource := schema.GroupVersionResource{}
+	var resource schema.GroupVersionResource
 	switch r.Kind {
 	case "ReplicaSet", "ControllerRevision":
 		return true // one without a controller is among the workloads
