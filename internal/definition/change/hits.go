@@ -147,6 +147,9 @@ func (o Examined) IsHit(c Change) bool {
 	case withStorageLoss:
 		return isBelowAny(c.steps, o.unstored)
 	}
+	if c.Rule == defaultRule && has(o.object, c.steps) {
+		return false // the object does not get the default
+	}
 	// Errors of allOf, anyOf, oneOf and not have no path.
 	return isBelowAny(c.steps, o.Refused) || c.Rule == notComparableRule && slices.Contains(o.Refused, "")
 }
