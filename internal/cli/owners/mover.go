@@ -187,7 +187,11 @@ func (m *mover) progress() {
 		return
 	}
 	m.shown = time.Now()
-	fmt.Fprintf(m.notes, "read %d objects, changed %d\n", m.seen, m.changed)
+	done := "changed"
+	if m.dryRun != cmdutil.DryRunNone {
+		done = "would change"
+	}
+	fmt.Fprintf(m.notes, "read %d objects, %s %d\n", m.seen, done, m.changed)
 }
 
 // end writes the last line of the command. It returns an error if objects were not changed as asked.
