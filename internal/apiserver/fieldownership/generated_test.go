@@ -121,7 +121,9 @@ func (l *lab) rounds(t *testing.T, s schedule, f func(r *round, m *manifest)) {
 	for n := 0; n < s.times || time.Now().Before(end); n++ {
 		for i, m := range l.manifests {
 			from := source{manifest: m.name, seed: seed + uint64(n), stream: uint64(i)}
-			from.metadata = from.seed%4 == 0 && !strings.HasPrefix(m.resource, "persistentvolume")
+			// Controllers set and remove the finalizers of these kinds.
+			isProtected := strings.HasPrefix(m.resource, "persistentvolume") || m.resource == "volumeattributesclasses"
+			from.metadata = from.seed%4 == 0 && !isProtected
 			l.round(t, m, from, f)
 		}
 	}
