@@ -78,7 +78,13 @@ func TestPins(t *testing.T) {
 			c.waitForCondition(t, "web", "True", "")
 			app, key := c.pin(t, references.ConfigMap, "app"), c.pin(t, references.Secret, "key")
 			c.waitForPins(t, "web", app, key)
-			// An agent that has not read all objects yet writes that first.
+			// An agent that has not read all objects yet writes that first. It may write a condition twice if it syncs a pod before its watch
+			// has the first write. The watch has that when it has a pod that was created later.
+			seen := func(later string) {
+				c.apply(t, pod(later, "n1", `[{name: mutable, configMap: {name: mutable}}]`))
+				c.waitForCondition(t, later, "True", "")
+			}
+			seen("after-web")
 			first := writes("web")
 
 			// Another client has a condition of its own there.
@@ -104,6 +110,7 @@ func TestPins(t *testing.T) {
 			// The pods without a change are synced before the new one.
 			c.apply(t, pod("last", "n1", `[{name: mutable, configMap: {name: mutable}}]`))
 			c.waitForCondition(t, "last", "True", "")
+			seen("after-last")
 			ready := writes("last")
 			c.setData(t, "mutable", "3")
 			for _, pod := range []string{"web", "new", "last"} {
