@@ -58,6 +58,10 @@ func TestNamespace(t *testing.T) {
 	f := newFixture(t)
 	ns := f.in("team", selected(), map[string]string{series.AfterAnnotation: "1m", series.KeepLastAnnotation: "2"})
 	f.cluster = ns
+	// A member that stays anyway counts too. It is the first one, so that it is older than the others, by its time or by its name.
+	out := member("s")
+	out[series.CollectLabel] = "never"
+	ns.create(metav1.ObjectMeta{Name: "r-out", Labels: out})
 	for i := range 5 {
 		ns.create(metav1.ObjectMeta{Name: fmt.Sprintf("s-%d", i), Labels: member("s")})
 	}
@@ -68,9 +72,6 @@ func TestNamespace(t *testing.T) {
 	}})
 	ns.create(metav1.ObjectMeta{Name: "none"})
 	ns.makeMutable(metav1.ObjectMeta{Name: "x-mutable", Labels: member("s")})
-	out := member("s")
-	out[series.CollectLabel] = "never"
-	ns.create(metav1.ObjectMeta{Name: "r-out", Labels: out})
 	f.pass(time.Minute)
 	for _, name := range []string{"s", "s-0", "t-1"} {
 		ns.awaitMarked(name)
