@@ -194,8 +194,9 @@ func (c *client) apply(t *testing.T, what string, m manifest, read *unstructured
 			}
 		}
 	}
-	// The server stores the time of a TLSRoute of v1alpha2 again if the second apply comes in another second.
-	if versions[0] != versions[1] && len(slices.Compact(times)) == 1 {
+	// A known defect: the server stores a TLSRoute of v1alpha2 again if the second apply comes in another second.
+	isKnown := m.GetKind() == "TLSRoute" && strings.HasSuffix(m.GetAPIVersion(), "/v1alpha2") && len(slices.Compact(times)) > 1
+	if versions[0] != versions[1] && !isKnown {
 		t.Errorf("%s: a second apply changed it", what)
 	}
 }

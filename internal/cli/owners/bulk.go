@@ -102,7 +102,7 @@ func (t transferOptions) plan(args []string) (*bulk, error) {
 	return out, out.setFields(b.fields)
 }
 
-// setManagers sets who loses fields and who gets them.
+// setManagers sets the managers that lose fields, and the one that gets them.
 func (p *bulk) setManagers(to string, b bulkOptions) error {
 	if b.preset != "" {
 		at := slices.IndexFunc(managers.Presets(), func(preset managers.Preset) bool { return preset.Name == b.preset })
