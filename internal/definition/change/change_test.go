@@ -349,6 +349,23 @@ func TestCompareVersions(t *testing.T) {
 	}
 }
 
+// TestHitsOfDefaults checks that a default which is gone hits no object that has the field, although the server refuses its value.
+func TestHitsOfDefaults(t *testing.T) {
+	oldCRD := read(t, versions("v1 {type: object, properties: {n: {type: integer, default: 1}}}"))
+	newCRD := read(t, versions("v1 {type: object, properties: {n: {type: string}}}"))
+	changes := change.Compare(t.Context(), oldCRD, newCRD)
+	hits := compiled(t, oldCRD, newCRD).Hits(t.Context(), changes, []map[string]any{
+		yamltest.Map(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, spec: {n: 2}}"),
+	})
+	got := map[string]int{}
+	for i, c := range changes {
+		got[c.Rule] = hits[i]
+	}
+	if diff := cmp.Diff(map[string]int{"type": 1, "default": 0}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestHitsOfRules checks which objects rules about labels and about deletion hit.
 func TestHitsOfRules(t *testing.T) {
 	oldCRD, newCRD := read(t, ruled("no-unset spec.a")), read(t, ruled("no-unset spec.a", `immutable metadata.labels["team"]`, "no-delete"))
