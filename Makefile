@@ -155,7 +155,7 @@ upgrade-data: ## write the data of EARLIER, on which make test starts this versi
 		go test -vet=off -count 1 -v -run TestWrite ./upgrade
 
 .PHONY: docs
-docs: bin/gotestsum ## run the commands of all documents (make test runs those of README)
+docs: bin/gotestsum ## run the commands of all documents (make test runs those of README and of the tour)
 	cd test && HOLDFAST_DOCUMENTS=all $(GOTESTSUM) -vet=off -count 1 -parallel 3 -timeout 15m -run TestDocuments ./kubectl
 
 .PHONY: bench-peer

@@ -18,8 +18,8 @@ import (
 //
 // A block of the language sh has commands. A block of the language console has commands after
 // "$ ", each followed by its output. Blocks of other languages, and those marked as slow, are not
-// run. Without the variable allDocuments, only the commands of README are run, and the others are
-// parsed: all of them take minutes.
+// run. Without the variable allDocuments, only the commands of README and of the tour are run, and the
+// others are parsed: all of them take minutes.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
@@ -42,7 +42,7 @@ func TestDocuments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(commands) == 0 || name != "README.md" && os.Getenv(allDocuments) == "" {
+			if len(commands) == 0 || name != "README.md" && name != "tour.md" && os.Getenv(allDocuments) == "" {
 				return
 			}
 			port := freePort(t)
