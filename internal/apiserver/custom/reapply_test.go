@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // TestApplyAgain applies a second configuration to an object: one with the same fields and other values, or one with other
@@ -63,6 +66,41 @@ func TestApplyAgain(t *testing.T) {
 				t.Errorf("got %s\nwant %s", got, test.want)
 			}
 		})
+	}
+}
+
+// TestApplyAgainLater applies the same configuration again in another second. The field manager merges an atomic list without the defaults
+// of its items, so its result differs from the stored object until the server sets the defaults.
+func TestApplyAgainLater(t *testing.T) {
+	t.Parallel()
+	const group = "later.example.com"
+	version := func(name, storage string) string {
+		return `
+  - name: ` + name + `
+    served: true
+    storage: ` + storage + `
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              list: {type: array, items: {type: object, properties: {name: {type: string}, weight: {type: integer, default: 1}}}}
+`
+	}
+	shared.must(t, http.StatusCreated, "POST", definitions, things(group, "\n  versions:"+version("v1", "true")+version("v1alpha1", "false")))
+	t.Cleanup(func() { remove(t, definitions+"/things."+group) })
+	for _, name := range []string{"v1", "v1alpha1"} {
+		path := strings.Replace(objectsPath(group), "/v1/", "/"+name+"/", 1) + "/" + name + "?fieldManager=m"
+		config := strings.Replace(object(group, name, "{list: [{name: a}]}"), "name: o", "name: "+name, 1)
+		first := shared.must(t, http.StatusCreated, apply, path, config)
+		made := first.GetManagedFields()[0].Time.Time
+		waittest.Until(t, "another second", func() bool { return time.Since(made) > 2*time.Second })
+		second := shared.must(t, http.StatusOK, apply, path, config)
+		if first.GetResourceVersion() != second.GetResourceVersion() {
+			t.Errorf("%s: the second apply is stored: %v", name, second.GetManagedFields())
+		}
 	}
 }
 

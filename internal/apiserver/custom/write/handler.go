@@ -123,6 +123,7 @@ func (r *request) newObject(ctx context.Context, old *object.Object) (*object.Ob
 	}
 	r.Version.Conform(obj.Object)
 	r.keepOtherPart(obj, old)
+	keepTimes(obj, old)
 	return obj, nil
 }
 
