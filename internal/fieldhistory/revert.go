@@ -14,7 +14,7 @@ import (
 // ErrTruncated is the error of Revert for an entry that does not say what the write changed.
 var ErrTruncated = errors.New("the write changed so much that history does not say what")
 
-// ErrWhole is the error of Revert if history does not keep the value of the whole object.
+// ErrWhole is the error of Revert if history does not keep the value of the whole object, or the value around a field.
 var ErrWhole = errors.New("history does not keep the object before the write")
 
 // ConflictError is the error of Revert if the object is not in the state after the entry.
@@ -34,6 +34,11 @@ func (e *ConflictError) Error() string {
 // exist before. For the entry of a deletion, the content after it is nil. Where history does not keep the value, the result has a Hash,
 // see NotKept.
 func Revert(content map[string]any, entry Entry) (map[string]any, error) {
+	return revert(content, entry, nil)
+}
+
+// revert is Revert, and adds to known what it learns about hashes, unless known is nil.
+func revert(content map[string]any, entry Entry, known known) (map[string]any, error) {
 	switch {
 	case entry.Operation == Create || entry.Operation == Replace:
 		return nil, nil
@@ -57,9 +62,12 @@ func Revert(content map[string]any, entry Entry) (map[string]any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("path %q: %w", change.Path, err)
 		}
-		step := reversion{change: change, before: before, after: after}
+		step := reversion{change: change, before: before, after: after, known: known}
 		var ok bool
-		if root, ok = step.apply(root, path.Steps()); !ok {
+		switch root, ok = step.apply(root, path.Steps()); {
+		case !ok && isInHash(root, path.Steps()):
+			return nil, fmt.Errorf("%s is in a value that history does not keep: %w", change.Path, ErrWhole)
+		case !ok:
 			return nil, &ConflictError{change.Path, entry.Number}
 		}
 	}
@@ -86,6 +94,7 @@ func decode(text []byte, hash *Hash) (any, error) {
 type reversion struct {
 	change        Change
 	before, after any
+	known         known
 }
 
 // apply changes a value in place and returns it. The steps lead from the value to the field. It returns false if the field does not have
@@ -134,12 +143,37 @@ func (r reversion) applyItem(list []any, steps []value.Step) (any, bool) {
 	return list, ok
 }
 
-// isAfter reports whether a value is the one after the change.
+// isAfter reports whether a value is the one after the change. Either of them may be a Hash: a write of many fields keeps only smaller
+// values than other writes, see [Bounds.Encode].
 func (r reversion) isAfter(v any) bool {
 	if hash, ok := r.after.(Hash); ok {
+		r.known.add(hash, v)
 		return hash.matches(v)
 	}
-	return value.Strict.Equal(r.after, v)
+	if !Matches(r.after, v) {
+		return false
+	}
+	r.known.learn(r.after, v)
+	return true
+}
+
+// isInHash reports whether a Hash stands for the value around a place.
+func isInHash(v any, steps []value.Step) bool {
+	for _, step := range steps {
+		switch at := v.(type) {
+		case Hash:
+			return true
+		case map[string]any:
+			v = field(at, step.Name)
+		case []any:
+			item := indexOf(at, step)
+			if item < 0 {
+				return false
+			}
+			v = at[item]
+		}
+	}
+	return false
 }
 
 // clone returns a copy that shares only scalars.
