@@ -29,14 +29,23 @@ type shell struct {
 	lines <-chan string
 }
 
-// startShell starts a bash in a directory. It ends with the test, and so do the jobs that it
+// startShell starts a bash in a checkout. It ends with the test, and so do the jobs that it
 // started in the background.
-func startShell(t *testing.T, dir string) *shell {
+func startShell(t *testing.T, p place) *shell {
 	t.Helper()
 	cmd := exec.Command("bash", "--noprofile", "--norc")
-	cmd.Dir = dir
-	tools := filepath.Join(dir, ".tools")
-	cmd.Env = append(os.Environ(), "HOME="+dir, "KUBECONFIG=", "XDG_DATA_HOME=", "PATH="+tools+":"+readersPath(t))
+	cmd.Dir = p.checkout
+	tools := t.TempDir()
+	cmd.Env = append(os.Environ(), "HOME="+p.home, "KUBECONFIG=", "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=",
+		"PATH="+tools+":"+readersPath(t))
+	// Go would compile and download everything again for the empty home directory.
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
+		value, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Env = append(cmd.Env, name+"="+strings.TrimSpace(string(value)))
+	}
 	// The shell and its jobs get a process group of their own, so that all of them can be ended.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := cmd.StdinPipe()
@@ -63,9 +72,6 @@ func startShell(t *testing.T, dir string) *shell {
 		}
 		_ = read.Close()
 	})
-	if err := os.Mkdir(tools, 0o700); err != nil {
-		t.Fatal(err)
-	}
 	if err := os.WriteFile(filepath.Join(tools, "make"), []byte("#!/bin/sh\n[ \"$*\" = build ]\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,8 @@ import (
 //
 // A block of the language sh has commands. A block of the language console has commands after
 // "$ ", each followed by its output. Blocks of other languages, and those marked as slow, are not
-// run. Without the variable allDocuments, only the commands of README and of the tour are run, and the
+// run. When a document ends, its checkout and the home directory have the files that they had before, and none of its processes
+// runs. Without the variable allDocuments, only the commands of README and of the tour are run, and the
 // others are parsed: all of them take minutes.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
@@ -42,6 +43,9 @@ func TestDocuments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			for _, problem := range remains(commands) {
+				t.Error(problem)
+			}
 			if len(commands) == 0 || name != "README.md" && name != "tour.md" && os.Getenv(allDocuments) == "" {
 				return
 			}
@@ -50,11 +54,14 @@ func TestDocuments(t *testing.T) {
 			t.Cleanup(func() { _ = os.RemoveAll(inMemory) })
 			own := strings.NewReplacer("7443", port, "6443", port, "7444", freePort(t), "9443", freePort(t),
 				"2379", freePort(t), "2380", freePort(t), "/dev/shm/holdfast", inMemory)
-			s := startShell(t, documentDir(t, root))
+			p := place{checkout: documentDir(t, root), home: t.TempDir()}
+			before := p.files(t)
+			s := startShell(t, p)
 			for _, c := range commands {
 				c.text, c.want = own.Replace(c.text), own.Replace(c.want)
 				c.runIn(t, s, name)
 			}
+			p.leavesNothing(t, s, before, inMemory)
 		})
 	}
 }

@@ -2,6 +2,8 @@ package repo_test
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -224,6 +226,15 @@ func TestRepositories(t *testing.T) {
 	}
 	if _, err := again.Find("z"); err == nil || err.Error() != `there is no repository "z": "holdfast kudo repo list" lists those that exist` {
 		t.Errorf("got %v", err)
+	}
+	if err := (&repo.Repositories{}).Write(file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an empty list has a file: %v", err)
+	}
+	if err := (&repo.Repositories{}).Write(file); err != nil {
+		t.Errorf("write an empty list again: %v", err)
 	}
 }
 

@@ -43,8 +43,14 @@ func ReadRepositories(file string) (*Repositories, error) {
 	return list, nil
 }
 
-// Write writes the list to a file atomically.
+// Write writes the list to a file atomically. An empty list has no file, as before the first repository.
 func (r *Repositories) Write(file string) error {
+	if len(r.Repositories) == 0 {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
 	text, err := yaml.Marshal(r)
 	if err != nil {
 		return err
