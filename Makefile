@@ -155,8 +155,9 @@ upgrade-data: ## write the data of EARLIER, on which make test starts this versi
 		go test -vet=off -count 1 -v -run TestWrite ./upgrade
 
 .PHONY: docs
-docs: bin/gotestsum ## run the commands of all documents (make test runs those of README and of the tour)
-	cd test && HOLDFAST_DOCUMENTS=all $(GOTESTSUM) -vet=off -count 1 -parallel 3 -timeout 15m -run TestDocuments ./kubectl
+docs: bin/gotestsum ## run the commands of all documents, and record the demo (make test runs those of README and of the tour)
+	cd test && HOLDFAST_DOCUMENTS=all $(GOTESTSUM) -vet=off -count 1 -parallel 3 -timeout 15m -run 'TestDocuments|TestDemo' ./kubectl
+	go -C tools run ./terminal -chapters 5 < docs/demo.txt > docs/demo.svg
 
 .PHONY: bench-peer
 bench-peer: build $(PEER) ## measure our server beside kube-apiserver, and write docs/benchmarks.md (ARGS="-rounds 3" adds flags)

@@ -11,8 +11,8 @@ import (
 )
 
 // Annotation is the annotation of a CustomResourceDefinition that has rules as text. A
-// server or client that does not know the markers drops them from a schema, but keeps an
-// annotation.
+// server or client that does not know the markers refuses or drops them in a schema, but keeps
+// an annotation.
 //
 // The text has one rule per line, see [Mark]. Empty lines and lines that begin with # are
 // ignored.

@@ -35,6 +35,9 @@ go run -buildvcs=false ./cmd/reference "$out/docs/reference"
 # The picture of a write.
 go -C tools run ./picture < docs/write.txt > "$out/docs/write.svg"
 
+# The terminal in README, with the five protections. `make docs` records what the demo prints.
+go -C tools run ./terminal -chapters 5 < docs/demo.txt > "$out/docs/demo.svg"
+
 # The CustomResourceDefinition that the controller tests install.
 mkdir -p "$out/test/controller/testdata"
 (cd test && "$controller_gen" crd paths=./controller/berth output:crd:dir="$out/test/controller/testdata")
