@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 	"holdfast.dev/holdfast/internal/backup"
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 )
 
 const backupHelp = `Write a backup of a server to a file: all objects, and the keys of the server.
@@ -53,7 +54,7 @@ func newBackupCommand() *cobra.Command {
 			}, b.check)
 			if errors.Is(err, context.Canceled) {
 				// The process must not exit with 0 after a signal: there is no backup.
-				err = errors.New("interrupted, and no backup was written")
+				err = command.Interrupted(errors.New("interrupted, and no backup was written"))
 			}
 			if err != nil {
 				return fmt.Errorf("backup: %w", err)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd/apply"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/output"
 	"holdfast.dev/holdfast/internal/cli/plan"
 	"holdfast.dev/holdfast/internal/cli/plan/live"
@@ -43,34 +44,6 @@ const planExample = `
   # The same for programs
   holdfast diff --plan -o json -f examples/web.yaml`
 
-// exitStatus is an error with an exit code. Without an error inside, it has no message.
-type exitStatus struct {
-	error
-	code int
-}
-
-// Error returns the message, which may be empty.
-func (e exitStatus) Error() string {
-	if e.error == nil {
-		return ""
-	}
-	return e.error.Error()
-}
-
-// Unwrap returns the error without the code.
-func (e exitStatus) Unwrap() error { return e.error }
-
-// ExitCode returns the exit code of the process.
-func (e exitStatus) ExitCode() int { return e.code }
-
-// The exit codes of diff, besides 0.
-const (
-	// exitDifferent is the code if apply would change something, or the server would refuse it.
-	exitDifferent = 1
-	// exitFailed is the code if the command line is wrong, or an object could not be judged.
-	exitFailed = 2
-)
-
 // planning is the flags of diff --plan.
 type planning struct {
 	factory cmdutil.Factory
@@ -93,11 +66,7 @@ func addPlan(diff *cobra.Command, factory cmdutil.Factory) {
 			return nil
 		}
 		if err := p.run(cmd, args); err != nil {
-			var coded exitStatus
-			if errors.As(err, &coded) {
-				return err
-			}
-			return exitStatus{err, exitFailed}
+			return command.Unable(explained(cmd, err))
 		}
 		return nil
 	}
@@ -127,9 +96,10 @@ func (p *planning) run(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case has(plan.Unknown):
-		return exitStatus{code: exitFailed}
+		return command.Unable(errors.New("not every object could be judged, and the plan says why: if the server does not answer, start it or name " +
+			"another one with --kubeconfig"))
 	case has(preview.Create, preview.InPlace, preview.Replace, preview.Invalid):
-		return exitStatus{code: exitDifferent}
+		return command.Exit(command.ExitRefused)
 	}
 	return nil
 }

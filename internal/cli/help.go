@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+
+	"holdfast.dev/holdfast/internal/cli/command"
 )
 
 // kubectlName is the command that lists the commands of kubectl, and runs them.
@@ -32,7 +34,7 @@ var groups = []struct {
 
 // isPlain reports whether the command line is for the plain root: it names a command of
 // Holdfast, or asks for the help or the version of the program.
-func (c *command) isPlain() bool {
+func (c *invocation) isPlain() bool {
 	if len(c.args) == 0 {
 		return true
 	}
@@ -41,7 +43,7 @@ func (c *command) isPlain() bool {
 	case "--help", "-h", "--version":
 		return true
 	case "help":
-		return len(c.args) == 1 || (&command{args: c.args[1:], ours: c.ours}).isPlain()
+		return len(c.args) == 1 || (&invocation{args: c.args[1:], ours: c.ours}).isPlain()
 	}
 	return slices.ContainsFunc(c.ours, named)
 }
@@ -70,8 +72,10 @@ func showEmptyDefaults(flags *pflag.FlagSet) {
 
 // addGroups puts the commands of the root into groups. The commands that the root of kubectl
 // runs are added for the help only.
-func addGroups(root *cobra.Command, factory cmdutil.Factory) {
-	addOwnership(root, factory)
+func (c *invocation) addGroups(streams Streams) {
+	root := c.root
+	_, flags := kubectlFlags(streams)
+	c.addOwnership(cmdutil.NewFactory(command.Getter{ConfigFlags: flags}))
 	root.AddCommand(&cobra.Command{
 		Use: kubectlName, Short: "List the commands of kubectl, which work here as well",
 		Run: func(*cobra.Command, []string) {},
@@ -89,7 +93,7 @@ func addGroups(root *cobra.Command, factory cmdutil.Factory) {
 
 // checkTopic returns an error if the command line asks for the help of a command that does not
 // exist. The library prints the help of another command instead, without an error.
-func (c *command) checkTopic() error {
+func (c *invocation) checkTopic() error {
 	if len(c.args) < 2 || c.args[0] != "help" {
 		return nil
 	}

@@ -28,8 +28,6 @@ const (
 	signPoll = 50 * time.Millisecond
 	// minLife is the shortest lifetime of a certificate that can be requested.
 	minLife = 10 * time.Minute
-	// exitUsage is the exit code for a wrong value of -o.
-	exitUsage = 2
 )
 
 const kubeconfigHelp = `Make a kubeconfig for a person or a node.
@@ -63,7 +61,7 @@ func newKubeconfigCommand() *cobra.Command {
 		Args: arguments.AtMost("USER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := arguments.Format(format, "--output-file"); err != nil {
-				return exitStatus{fmt.Errorf("kubeconfig: %w", err), exitUsage}
+				return fmt.Errorf("kubeconfig: %w", err)
 			}
 			if len(args) == 1 {
 				request.user = args[0]

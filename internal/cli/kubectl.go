@@ -15,6 +15,7 @@ import (
 	kubectlversion "k8s.io/kubectl/pkg/cmd/version"
 
 	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/cli/command"
 	_ "holdfast.dev/holdfast/internal/cli/language" // loads the translations of kubectl only if they are needed
 	"holdfast.dev/holdfast/internal/cli/owners"
 	"holdfast.dev/holdfast/internal/cli/ownershipcheck"
@@ -48,16 +49,10 @@ func (w clientVersion) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// newFactory returns the factory by which the commands owners and transfer connect to a server.
-func newFactory(streams Streams) cmdutil.Factory {
-	_, flags := kubectlFlags(streams)
-	return cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))
-}
-
-// newKubectl returns the root command of kubectl under the name holdfast, with the commands
+// newKubectl makes the root command that of kubectl under the name holdfast, with the commands
 // owners and transfer added, the flag --force for edit, and the flag --plan for diff. It needs
 // the arguments because the preferences of kubectl (kuberc) may change them.
-func newKubectl(streams Streams, args []string) *cobra.Command {
+func (c *invocation) newKubectl(streams Streams) {
 	out, flags := kubectlFlags(streams)
 	checker := ownershipcheck.New()
 	flags.WithWrapConfigFn(func(config *rest.Config) *rest.Config {
@@ -65,7 +60,7 @@ func newKubectl(streams Streams, args []string) *cobra.Command {
 		return config
 	})
 	root := kubectl.NewKubectlCommand(kubectl.KubectlOptions{
-		Arguments: slices.Concat([]string{program}, args), ConfigFlags: flags, IOStreams: out,
+		Arguments: slices.Concat([]string{program}, c.args), ConfigFlags: flags, IOStreams: out,
 	})
 	// The main function of kubectl adds -v, --vmodule and --log-flush-frequency to its root
 	// command; NewKubectlCommand does not.
@@ -76,8 +71,9 @@ func newKubectl(streams Streams, args []string) *cobra.Command {
 		edit.Flags().BoolVar(&checker.Force, "force", false, "Change fields that kubectl apply owns.")
 	}
 	factory := cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))
+	ours := cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(command.Getter{ConfigFlags: flags}))
 	if diff, _, err := root.Find([]string{"diff"}); err == nil {
-		addPlan(diff, factory)
+		addPlan(diff, ours)
 	}
 	if found, _, err := root.Find([]string{"version"}); err == nil {
 		root.RemoveCommand(found)
@@ -85,13 +81,16 @@ func newKubectl(streams Streams, args []string) *cobra.Command {
 		printed.Out = clientVersion{out.Out}
 		root.AddCommand(kubectlversion.NewCmdVersion(factory, printed))
 	}
-	addOwnership(root, factory)
-	return root
+	c.root = root
+	c.addOwnership(ours)
 }
 
-// addOwnership adds the commands owners and transfer to a root command.
-func addOwnership(root *cobra.Command, factory cmdutil.Factory) {
-	commands := []*cobra.Command{owners.NewCommand(factory), owners.NewTransferCommand(factory)}
-	addCompletions(commands...)
-	root.AddCommand(commands...)
+// addOwnership adds the commands owners and transfer to the root command. Their factory connects to the server.
+func (c *invocation) addOwnership(factory cmdutil.Factory) {
+	c.ownership = []*cobra.Command{owners.NewCommand(factory), owners.NewTransferCommand(factory)}
+	for _, cmd := range c.ownership {
+		cmd.PreRun = func(*cobra.Command, []string) { c.accepted = true }
+	}
+	addCompletions(c.ownership...)
+	c.root.AddCommand(c.ownership...)
 }

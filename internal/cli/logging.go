@@ -20,6 +20,8 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc/grpclog"
 	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/internal/cli/command"
 )
 
 // logging makes logSettings.use take effect once. The logger of the Kubernetes libraries is
@@ -212,7 +214,7 @@ func (l logSettings) lifecycle(logger *slog.Logger, what string, run func() erro
 	err := run()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		logger.Error(what+" ends with an error", "err", err)
-		return exitStatus{code: 1}
+		return command.Exit(command.ExitUnable)
 	}
 	logger.Info(what + " ends")
 	return nil

@@ -22,6 +22,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/demo"
 	"holdfast.dev/holdfast/internal/cli/doctor"
 	"holdfast.dev/holdfast/internal/cli/guard"
@@ -45,7 +46,7 @@ func Main() int {
 	if programName(os.Args) == "etcd" {
 		serveEtcd(os.Args)
 	}
-	c := newCommand(Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, commandLine(os.Args))
+	c := newInvocation(Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, commandLine(os.Args))
 	ctx := context.Background()
 	if c.isOurs() {
 		var stop context.CancelFunc
@@ -54,8 +55,8 @@ func Main() int {
 		context.AfterFunc(ctx, stop)
 	}
 	err := c.run(ctx)
-	if err == nil || errors.Is(err, context.Canceled) {
-		return 0
+	if err == nil {
+		return command.ExitDone
 	}
 	// A command that has printed its result may end with an exit code and no message.
 	if text := err.Error(); text != "" {
@@ -65,7 +66,7 @@ func Main() int {
 	if errors.As(err, &coded) {
 		return coded.ExitCode()
 	}
-	return 1
+	return 1 // the exit code of kubectl
 }
 
 // commandLine returns the command line without the name of the program. kubectl runs a plugin
@@ -109,34 +110,34 @@ any other. "holdfast kubectl" lists them.`
 
 // Commands returns the commands of Holdfast without those of kubectl, for the reference.
 func Commands() *cobra.Command {
-	return newCommand(Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, nil).root
+	return newInvocation(Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, nil).root
 }
 
 // Run runs one command line. The text of an error is meant for the user.
 func Run(ctx context.Context, streams Streams, args []string) error {
-	return newCommand(streams, args).run(ctx)
+	return newInvocation(streams, args).run(ctx)
 }
 
-// command is one command line.
-type command struct {
+// invocation is one command line.
+type invocation struct {
 	args []string
 	root *cobra.Command
-	// ours are the commands that are not from kubectl.
-	ours []*cobra.Command
-	// accepted tells that the command has accepted its arguments and flags, and runs. It is
-	// always true under the root of kubectl, which explains a wrong command line itself.
+	// ours are the commands that are not from kubectl, and ownership those of them that have the global flags of kubectl and work with its
+	// packages.
+	ours, ownership []*cobra.Command
+	// accepted tells that a command of ours has accepted its arguments and flags, and runs.
 	accepted bool
 	// stopActivity ends the lines about a command that still works. It is nil before the command
 	// runs.
 	stopActivity func()
 }
 
-// newCommand returns the command line for args. The commands of Holdfast must not have the
+// newInvocation returns the command line for args. The commands of Holdfast must not have the
 // global flags of kubectl, so there are two root commands. If args name a command of
 // Holdfast, or none, the root is a plain one. Otherwise it is the root of kubectl. The commands of
 // Holdfast are added to it for the completion of the shell.
-func newCommand(streams Streams, args []string) *command {
-	c := &command{args: args, ours: []*cobra.Command{
+func newInvocation(streams Streams, args []string) *invocation {
+	c := &invocation{args: args, ours: []*cobra.Command{
 		newServeCommand(), demo.New(), newEnvtestCommand(), newNodeCommand(), newKubeconfigCommand(), newRevokeCommand(),
 		newBackupCommand(), newRestoreCommand(), doctor.New(version), newVersionCommand(), newCompletionCommand(),
 		kudo.New(kudo.Program{Version: version, Logging: setLogging}), schema.New(version),
@@ -154,14 +155,17 @@ func newCommand(streams Streams, args []string) *command {
 			c.accepted, c.stopActivity = true, showActivity(cmd)
 		}
 		c.root.AddCommand(c.ours...)
-		addGroups(c.root, newFactory(streams))
+		c.addGroups(streams)
 	case args[0] == kubectlName || args[0] == "help" && args[1] == kubectlName:
 		// "help kubectl" becomes "help", and "kubectl get" becomes "get".
 		at := slices.Index(args, kubectlName)
 		c.args = slices.Delete(slices.Clone(args), at, at+1)
-		c.root, c.accepted = newKubectl(streams, c.args), true
+		c.newKubectl(streams)
 	default:
-		c.root, c.accepted = newKubectl(streams, c.args), true
+		c.newKubectl(streams)
+		for _, cmd := range c.ours {
+			cmd.PersistentPreRun = func(*cobra.Command, []string) { c.accepted = true }
+		}
 		// These commands of Holdfast replace those of kubectl.
 		for _, name := range []string{"version", "completion"} {
 			if replaced, _, err := c.root.Find([]string{name}); err == nil {
@@ -180,25 +184,27 @@ func newCommand(streams Streams, args []string) *command {
 	return c
 }
 
-// isOurs reports whether the command line runs a command that is not from kubectl.
-func (c *command) isOurs() bool {
+// isOurs reports whether the command line runs a command that is not from kubectl, and ends by a signal in its own way.
+func (c *invocation) isOurs() bool {
 	cmd, _, err := c.root.Find(c.args)
-	if err != nil {
-		return false
-	}
+	return err == nil && isBelow(cmd, c.ours)
+}
+
+// isBelow reports whether a command is one of others, or below one.
+func isBelow(cmd *cobra.Command, others []*cobra.Command) bool {
 	for ; cmd != nil; cmd = cmd.Parent() {
-		if slices.Contains(c.ours, cmd) {
+		if slices.Contains(others, cmd) {
 			return true
 		}
 	}
 	return false
 }
 
-// run runs the command. To an error about the command line or a missing kubeconfig it adds
-// what the user can do next.
-func (c *command) run(ctx context.Context) error {
+// run runs the command. The error of a command of ours has an exit code. To an error about the command line or the connection to a server,
+// run adds what the user can do next.
+func (c *invocation) run(ctx context.Context) error {
 	if err := c.checkTopic(); err != nil {
-		return err
+		return command.Unable(err)
 	}
 	cmd, err := c.root.ExecuteContextC(ctx)
 	if c.stopActivity != nil {
@@ -207,15 +213,42 @@ func (c *command) run(ctx context.Context) error {
 	switch {
 	case err == nil:
 		return nil
-	case c.accepted && (cmd.Name() == "owners" || cmd.Name() == "transfer"):
-		return withNextStep(err)
-	case !c.isOurs():
+	case !isBelow(cmd, c.ours) && !isBelow(cmd, c.ownership) && (cmd.HasParent() || !c.isPlain()):
 		return err
 	case !c.accepted:
-		return fmt.Errorf("%w%s\nSee '%s --help' for usage", err, suggestion(cmd, err), cmd.CommandPath())
+		return command.Unable(fmt.Errorf("%w%s\nSee '%s --help' for usage", err, suggestion(cmd, err), cmd.CommandPath()))
+	case runsUntilStopped[pathOf(cmd)] && errors.Is(err, context.Canceled):
+		return nil
+	case ctx.Err() != nil:
+		return interrupted(err)
+	}
+	return command.Coded(cmd, explained(cmd, err))
+}
+
+// runsUntilStopped are the commands that a signal ends. This is no error.
+var runsUntilStopped = map[string]bool{"serve": true, "demo": true, "node": true, "kudo manager": true, "guard serve": true}
+
+// pathOf returns the words of a command after the name of the program.
+func pathOf(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), program+" ") }
+
+// interrupted returns the error of a command that a signal ended.
+func interrupted(err error) error {
+	var coded interface{ ExitCode() int }
+	switch {
+	case errors.As(err, &coded):
+		return err
+	case errors.Is(err, context.Canceled):
+		err = errors.New("interrupted")
+	}
+	return command.Interrupted(err)
+}
+
+// explained adds to an error about the server of a kubeconfig what the user can do.
+func explained(cmd *cobra.Command, err error) error {
+	switch {
 	case errors.Is(err, clientcmd.ErrEmptyConfig):
 		return noKubeconfig{err}
-	case cmd.Name() != "serve" && cmd.Flags().Lookup("kubeconfig") != nil:
+	case pathOf(cmd) != "serve" && cmd.Flags().Lookup("kubeconfig") != nil:
 		return withNextStep(err)
 	}
 	return err

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,7 +38,7 @@ var activities = map[string]string{
 // activityOf returns what a command does while a user waits for it, empty if it needs no line
 // about that.
 func activityOf(cmd *cobra.Command) string {
-	path := strings.TrimPrefix(cmd.CommandPath(), program+" ")
+	path := pathOf(cmd)
 	if text, known := activities[path]; known {
 		return text
 	}

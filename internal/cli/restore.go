@@ -11,6 +11,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 	"holdfast.dev/holdfast/internal/backup"
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 )
 
 const restoreHelp = `Make the data directory of a server from a backup.
@@ -45,9 +46,9 @@ func newRestoreCommand() *cobra.Command {
 			defer func() { _ = file.Close() }()
 			defer showProgress(cmd.ErrOrStderr(), func() string { return "restore: " + args[0] + " is read" })()
 			if check {
-				return checkBackup(cmd.OutOrStdout(), file)
+				return command.Refused(checkBackup(cmd.OutOrStdout(), file))
 			}
-			return restore(cmd.OutOrStdout(), file, dataDir)
+			return command.Refused(restore(cmd.OutOrStdout(), file, dataDir))
 		},
 	}
 	cmd.Flags().StringVar(&dataDir, "data-dir", "", "the new data directory")

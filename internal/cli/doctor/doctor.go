@@ -5,7 +5,7 @@
 //
 // The command exits with 0 if it found nothing wrong, with 1 if it did, and with 2 if it could not
 // examine anything: a wrong command line, no kubeconfig, a server that does not answer, a directory that is
-// not one of a server or an agent. Its errors have the method ExitCode.
+// not one of a server or an agent. Its errors have the exit codes of package command.
 package doctor
 
 import (
@@ -20,6 +20,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 )
 
 const help = `Examine a server or a node agent, and say what is wrong and what to do next.
@@ -58,29 +59,24 @@ func New(version string) *cobra.Command {
 
   # The node agent on this host
   holdfast doctor --root /run/holdfast`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if err := arguments.None(cmd, args); err != nil {
-				return unable(err)
-			}
-			return nil
-		},
+		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains([]string{"", "json", "yaml"}, f.output) {
-				return unable(fmt.Errorf("doctor: -o %s: must be json or yaml", f.output))
+				return fmt.Errorf("doctor: -o %s: must be json or yaml", f.output)
 			}
 			f.stopped.Version = version
 			report, err := f.examine(cmd.Context())
 			if err != nil && !errors.Is(err, errUnreachable) {
-				return unable(fmt.Errorf("doctor: %w", err))
+				return fmt.Errorf("doctor: %w", err)
 			}
 			if err := report.print(cmd.OutOrStdout(), f.output); err != nil {
-				return unable(err)
+				return err
 			}
 			switch {
 			case err != nil:
-				return unable(errors.New(""))
+				return command.Exit(command.ExitUnable)
 			case report.found():
-				return exitError{errors.New(""), exitFound}
+				return command.Exit(command.ExitRefused)
 			}
 			return nil
 		},
@@ -95,7 +91,6 @@ func New(version string) *cobra.Command {
 	set.StringVar(&etcd.CAFile, "etcd-cafile", "", "with --etcd-servers: CA certificate of etcd")
 	set.StringVar(&etcd.CertFile, "etcd-certfile", "", "with --etcd-servers: client certificate for etcd")
 	set.StringVar(&etcd.KeyFile, "etcd-keyfile", "", "with --etcd-servers: key of the client certificate")
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unable(err) })
 	return cmd
 }
 
@@ -130,26 +125,3 @@ func (f flags) examine(ctx context.Context) (report, error) {
 	}
 	return s.examine(ctx)
 }
-
-// The exit codes besides 0.
-const (
-	// exitFound is the code if something is wrong.
-	exitFound = 1
-	// exitUnable is the code if nothing could be examined.
-	exitUnable = 2
-)
-
-// exitError is an error with an exit code.
-type exitError struct {
-	error
-	code int
-}
-
-// Unwrap returns the error without the code.
-func (e exitError) Unwrap() error { return e.error }
-
-// ExitCode returns the exit code of the process.
-func (e exitError) ExitCode() int { return e.code }
-
-// unable returns the error of a command that could not examine anything.
-func unable(err error) error { return exitError{err, exitUnable} }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/finding"
 	"holdfast.dev/holdfast/internal/othercluster/guard"
 )
@@ -20,10 +21,10 @@ import (
 const auditHelp = `Find what the rules of a cluster do not protect: markers that the server dropped from a
 definition, rules without effect, resources that the API server does not ask the guard
 about, escapes by two writes, and guarded fields that differ from the last applied
-configuration. The command changes nothing, and works without a running guard.
+configuration. The command changes nothing, and the guard need not run.
 
 The exit code is 0 if nothing was found, 1 if something was, and 2 if the cluster could
-not be read.`
+not be read, or has neither a guard nor a finding.`
 
 // The formats of the report that package finding does not have.
 const (
@@ -46,15 +47,9 @@ func newAuditCommand(program Program) *cobra.Command {
 		Long:  auditHelp,
 		Example: `  holdfast guard audit
   holdfast guard audit -o sarif > guard.sarif`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if err := arguments.None(cmd, args); err != nil {
-				return auditError{err, exitUnable}
-			}
-			return nil
-		},
+		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd) },
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return auditError{err, exitUnable} })
 	a.connection.addFlags(cmd.Flags())
 	a.excluded.addFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&a.output, "output", "o", outputTable, "table, json, yaml or sarif")
@@ -63,19 +58,30 @@ func newAuditCommand(program Program) *cobra.Command {
 
 func (a *auditing) run(cmd *cobra.Command) error {
 	if !slices.Contains([]string{outputTable, outputYAML, string(finding.JSON), string(finding.SARIF)}, a.output) {
-		return auditError{fmt.Errorf("--output %q: must be table, json, yaml or sarif", a.output), exitUnable}
+		return fmt.Errorf("--output %q: must be table, json, yaml or sarif", a.output)
 	}
 	config, err := a.config()
 	if err != nil {
-		return auditError{err, exitUnable}
+		return err
 	}
 	audited := guard.Config{Client: config, ExcludeResources: a.excluded.parsed()}
 	if audited.PoliciesOnly, err = guard.IsHoldfast(config); err != nil {
-		return auditError{err, exitUnable}
+		return err
 	}
 	found, objects, err := guard.Audit(cmd.Context(), audited)
 	if err != nil {
-		return auditError{err, exitUnable}
+		return err
+	}
+	if !audited.PoliciesOnly {
+		installed, err := guard.Installed(cmd.Context(), config)
+		switch {
+		case err != nil:
+			return fmt.Errorf("find the guard: %w", err)
+		case !installed && len(found) == 0:
+			return errNotInstalled
+		case !installed:
+			fmt.Fprintf(cmd.ErrOrStderr(), "note: %v\n", errNotInstalled)
+		}
 	}
 	report := &finding.Report{Rules: guard.AuditRules(), Findings: found, Version: a.version, Objects: objects, Noun: "object"}
 	switch a.output {
@@ -88,12 +94,16 @@ func (a *auditing) run(cmd *cobra.Command) error {
 	}
 	switch {
 	case err != nil:
-		return auditError{err, exitUnable}
+		return err
 	case len(found) > 0:
-		return auditError{errors.New(finding.Quantity(len(found), "finding")), exitFound}
+		return command.Refused(errors.New(finding.Quantity(len(found), "finding")))
 	}
 	return nil
 }
+
+// errNotInstalled is the error about a cluster without a guard. Nothing protects it, so there is nothing to audit.
+var errNotInstalled = errors.New("no guard is installed on this cluster, and its API server does not protect immutable fields: install one with " +
+	"\"holdfast guard init\", which \"holdfast guard init --help\" explains")
 
 // writeYAML writes the report as YAML.
 func writeYAML(out io.Writer, report *finding.Report) error {
@@ -123,23 +133,3 @@ func writeTable(cmd *cobra.Command, report *finding.Report) error {
 	}
 	return out.Flush()
 }
-
-// The exit codes besides 0.
-const (
-	// exitFound is the code if the audit found something.
-	exitFound = 1
-	// exitUnable is the code if the cluster could not be read.
-	exitUnable = 2
-)
-
-// auditError is an error with an exit code.
-type auditError struct {
-	error
-	code int
-}
-
-// Unwrap returns the error without the code.
-func (e auditError) Unwrap() error { return e.error }
-
-// ExitCode returns the exit code of the process.
-func (e auditError) ExitCode() int { return e.code }

@@ -1,10 +1,11 @@
 package guard_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"holdfast.dev/holdfast/internal/cli/command"
 )
 
 // TestAuditUnable checks that the exit code of an audit that could not read a cluster is 2.
@@ -21,8 +22,7 @@ func TestAuditUnable(t *testing.T) {
 		{"--kubeconfig", closed}, {"--kubeconfig", filepath.Join(dir, "missing")}, {"-o", "xml"}, {"--wrong"}, {"argument"},
 	} {
 		_, _, err := run(t.Context(), "", append([]string{"guard", "audit"}, args...)...)
-		var coded interface{ ExitCode() int }
-		if !errors.As(err, &coded) || coded.ExitCode() != 2 {
+		if command.Code(nil, err) != command.ExitUnable {
 			t.Errorf("%s: got %v, want an error with exit code 2", args, err)
 		}
 	}

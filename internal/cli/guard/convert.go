@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/definition/source"
 	"holdfast.dev/holdfast/internal/definition/stock"
 	"holdfast.dev/holdfast/internal/manifest"
@@ -84,7 +85,7 @@ func (c *conversion) run(cmd *cobra.Command) error {
 		separator = "---\n"
 	}
 	if refused > 0 {
-		return fmt.Errorf("definitions that cannot be converted: %d", refused)
+		return command.Refused(fmt.Errorf("definitions that cannot be converted: %d", refused))
 	}
 	return nil
 }

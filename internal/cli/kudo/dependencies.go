@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"holdfast.dev/holdfast/api"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/operator/pack"
 	"holdfast.dev/holdfast/internal/operator/repo"
 )
@@ -181,7 +182,7 @@ func (r *resolver) fetch(ctx context.Context, dependent *pack.Package, wanted ap
 		return nil, err
 	}
 	if err := p.Verify().Err(); err != nil {
-		return nil, fmt.Errorf("package %s is not valid:\n%w", wanted.Package, err)
+		return nil, command.Refused(fmt.Errorf("package %s is not valid:\n%w", wanted.Package, err))
 	}
 	return p, nil
 }

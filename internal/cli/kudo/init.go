@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/othercluster/installation"
 	"holdfast.dev/holdfast/internal/othercluster/manager"
 	"holdfast.dev/holdfast/internal/othercluster/manager/setup"
@@ -127,7 +128,7 @@ func (i *initialization) install(ctx context.Context, config setup.Config, out i
 		return nil
 	}
 	if i.verify && err == nil && differing > 0 {
-		err = fmt.Errorf("objects that are missing or differ: %d; run init to install them", differing)
+		err = command.Refused(fmt.Errorf("objects that are missing or differ: %d; run init to install them", differing))
 	}
 	if err != nil || !i.wait {
 		return err
@@ -139,7 +140,7 @@ func (i *initialization) install(ctx context.Context, config setup.Config, out i
 		defer cancel()
 	}
 	if err := installer.Wait(limited); err != nil {
-		return fmt.Errorf("%s: %w", i.endReason(ctx), err)
+		return command.Refused(fmt.Errorf("%s: %w", i.endReason(ctx), err))
 	}
 	fmt.Fprintln(out, "the webhook answers")
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/operator/pack"
 	"holdfast.dev/holdfast/parameters"
 )
@@ -153,8 +154,8 @@ func (s *server) install(ctx context.Context, packages []*pack.Package, instance
 	err := s.get(ctx, instances, instance.Name, &api.Instance{})
 	switch {
 	case err == nil:
-		return fmt.Errorf("instance %s is in namespace %s already: update or upgrade it, or name another with --instance",
-			instance.Name, s.namespace)
+		return command.Refused(fmt.Errorf("instance %s is in namespace %s already: update or upgrade it, or name another with --instance",
+			instance.Name, s.namespace))
 	case !apierrors.IsNotFound(err):
 		return err
 	}
@@ -173,7 +174,7 @@ func (s *server) install(ctx context.Context, packages []*pack.Package, instance
 // none.
 func refused(name string, decision parameters.Decision) error {
 	if err := decision.Err(); err != nil {
-		return fmt.Errorf("%s refused:\n%w", name, err)
+		return command.Refused(fmt.Errorf("%s refused:\n%w", name, err))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/operator/lint"
 	"holdfast.dev/holdfast/internal/operator/pack"
 )
@@ -37,7 +38,7 @@ folder gives the same bytes each time. The path of the .tgz goes to stdout.`,
 				return fmt.Errorf("read package %s: %w", args[0], err)
 			}
 			if err := p.Verify().Err(); err != nil {
-				return fmt.Errorf("package %s is not valid:\n%w", args[0], err)
+				return command.Refused(fmt.Errorf("package %s is not valid:\n%w", args[0], err))
 			}
 			archive := filepath.Join(destination, p.VersionName()+".tgz")
 			if err := writeArchive(archive, files); err != nil {
@@ -106,7 +107,7 @@ command renders the package to find the last three.`,
 				}
 			}
 			if failures > 0 {
-				return fmt.Errorf("package %s is not valid (errors: %d, warnings: %d)", args[0], failures, len(findings)-failures)
+				return command.Refused(fmt.Errorf("package %s is not valid (errors: %d, warnings: %d)", args[0], failures, len(findings)-failures))
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "package %s is valid (warnings: %d)\n", p.VersionName(), len(findings))
 			return err

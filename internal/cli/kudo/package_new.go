@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 )
 
 // The files of a new package: a small one that can be installed, with one immutable and one
@@ -74,7 +75,7 @@ as it is: a ConfigMap with one parameter that is immutable and one that is not.`
 			}
 			// An existing folder is not overwritten by mistake.
 			if _, err := os.Stat(folder); err == nil && !overwrite {
-				return fmt.Errorf("%s is there already", folder)
+				return command.Refused(fmt.Errorf("%s is there already", folder))
 			}
 			if err := errors.Join(
 				write(filepath.Join(folder, "operator.yaml"), strings.ReplaceAll(newOperator, "NAME", name)),

@@ -13,6 +13,7 @@ import (
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/kudo/progress"
 	"holdfast.dev/holdfast/internal/operator/plan"
 )
@@ -118,7 +119,7 @@ instance can be updated again. What the plan has done so far stays.`,
 			var cancelled string
 			cancel := change{name: "cancel", edit: func(instance *api.Instance) error {
 				if cancelled = instance.RunningPlan(); cancelled == "" {
-					return fmt.Errorf("instance %s: no plan is running", instance.Name)
+					return command.Refused(fmt.Errorf("instance %s: no plan is running", instance.Name))
 				}
 				instance.Spec.PlanExecution = api.PlanExecution{UID: instance.Spec.PlanExecution.UID, Status: api.FatalError}
 				return nil

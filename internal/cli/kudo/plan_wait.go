@@ -7,6 +7,7 @@ import (
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/operator/plan"
 )
 
@@ -27,7 +28,7 @@ command fails if the plan does. If no plan is running, the plan that ran last co
 			}
 			ran := plan.Recent(instance)
 			if len(ran) == 0 {
-				return fmt.Errorf("instance %s: no plan has run", instance.Name)
+				return command.Refused(fmt.Errorf("instance %s: no plan has run", instance.Name))
 			}
 			if ran[0].Status == api.FatalError {
 				return failure(ran[0])

@@ -8,6 +8,7 @@ import (
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 )
 
 func newRollbackCommand() *cobra.Command {
@@ -53,7 +54,7 @@ func requestRollback(instance *api.Instance) error {
 		return fmt.Errorf("instance %s: %w", instance.Name, err)
 	}
 	if len(records) == 0 {
-		return fmt.Errorf("instance %s was not upgraded: no version is recorded to roll back to", instance.Name)
+		return command.Refused(fmt.Errorf("instance %s was not upgraded: no version is recorded to roll back to", instance.Name))
 	}
 	last := records[len(records)-1]
 	instance.SetVersionKey(last.OperatorVersion)

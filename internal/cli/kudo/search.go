@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/operator/repo"
 )
 
@@ -36,7 +37,7 @@ a word, list all packages. The command shows the newest version of each package.
 				found = slices.CompactFunc(found, func(a, b repo.Entry) bool { return a.Name == b.Name })
 			}
 			if len(found) == 0 {
-				return fmt.Errorf("there is no package with %q in its name or description", word)
+				return command.Refused(fmt.Errorf("there is no package with %q in its name or description", word))
 			}
 			if format != "" {
 				return format.print(cmd.OutOrStdout(), found)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/operator/pack"
 	"holdfast.dev/holdfast/internal/operator/repo"
 )
@@ -114,7 +115,7 @@ func (s *source) verified(ctx context.Context, location string) (*pack.Package, 
 		return nil, err
 	}
 	if err := p.Verify().Err(); err != nil {
-		return nil, fmt.Errorf("package %s is not valid:\n%w", location, err)
+		return nil, command.Refused(fmt.Errorf("package %s is not valid:\n%w", location, err))
 	}
 	return p, nil
 }

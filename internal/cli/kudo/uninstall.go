@@ -10,6 +10,7 @@ import (
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 )
 
 // uninstall holds the flags of the command.
@@ -93,7 +94,7 @@ func (u *uninstall) run(cmd *cobra.Command, s *server, name string) error {
 		return err
 	}
 	if failed != "" {
-		return fmt.Errorf("the plan cleanup of instance %s failed: %s", name, failed)
+		return command.Refused(fmt.Errorf("the plan cleanup of instance %s failed: %s", name, failed))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"holdfast.dev/holdfast/api"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/operator/pack"
 )
 
@@ -138,8 +139,8 @@ func (s *server) checkContent(ctx context.Context, packages []*pack.Package) err
 			return err
 		}
 		if stored != nil && !api.SameContent(stored.Spec, wanted.Spec) {
-			return fmt.Errorf("operator version %s is in namespace %s already, with other content: give the package another operatorVersion",
-				wanted.Name, s.namespace)
+			return command.Refused(fmt.Errorf("operator version %s is in namespace %s already, with other content: give the package another operatorVersion",
+				wanted.Name, s.namespace))
 		}
 	}
 	return nil

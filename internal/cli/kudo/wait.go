@@ -17,6 +17,7 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 
 	"holdfast.dev/holdfast/api"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/kudo/progress"
 	"holdfast.dev/holdfast/parameters"
 )
@@ -71,7 +72,7 @@ func (w *waiting) follow(ctx context.Context, s *server, written *api.Instance, 
 	}
 	run := written.Spec.PlanExecution
 	if run.PlanName == "" {
-		return fmt.Errorf("instance %s: the server started no plan, there is nothing to wait for", written.Name)
+		return command.Refused(fmt.Errorf("instance %s: the server started no plan, there is nothing to wait for", written.Name))
 	}
 	show := progress.New(out)
 	err := w.watchUntil(ctx, s, written.Name, func(event watch.Event) (bool, error) {
@@ -80,7 +81,7 @@ func (w *waiting) follow(ctx context.Context, s *server, written *api.Instance, 
 			return false, nil
 		}
 		if event.Type == watch.Deleted || instance.UID != written.UID {
-			return false, fmt.Errorf("instance %s was deleted while plan '%s' ran", written.Name, run.PlanName)
+			return false, command.Refused(fmt.Errorf("instance %s was deleted while plan '%s' ran", written.Name, run.PlanName))
 		}
 		status := instance.Status.PlanStatus[run.PlanName]
 		switch now := instance.Spec.PlanExecution; {
@@ -92,7 +93,7 @@ func (w *waiting) follow(ctx context.Context, s *server, written *api.Instance, 
 			// The run could not start; the controller retries it.
 			return false, show(status)
 		case now.PlanName != "" && now.UID != run.UID:
-			return false, fmt.Errorf("plan '%s' was replaced by another run, of plan '%s'", run.PlanName, now.PlanName)
+			return false, command.Refused(fmt.Errorf("plan '%s' was replaced by another run, of plan '%s'", run.PlanName, now.PlanName))
 		default:
 			return false, nil
 		}
@@ -103,15 +104,15 @@ func (w *waiting) follow(ctx context.Context, s *server, written *api.Instance, 
 		return status.Status == api.Complete, nil
 	})
 	if wait.Interrupted(err) {
-		return fmt.Errorf("%s: plan '%s' is not done and goes on: holdfast kudo plan status %s",
-			w.endReason(ctx), run.PlanName, written.Name)
+		return ended(ctx, fmt.Errorf("%s: plan '%s' is not done and goes on: holdfast kudo plan status %s",
+			w.endReason(ctx), run.PlanName, written.Name))
 	}
 	return err
 }
 
 // failure returns the error about a run that failed.
 func failure(status api.PlanStatus) error {
-	return fmt.Errorf("plan '%s' ended with %s: %s", status.Name, status.Status, reason(status))
+	return command.Refused(fmt.Errorf("plan '%s' ended with %s: %s", status.Name, status.Status, reason(status)))
 }
 
 // reason returns the message of a failed run, which may be that of a step.
@@ -160,9 +161,17 @@ func (w *waiting) delete(ctx context.Context, s *server, instance *api.Instance)
 		return event.Type == watch.Deleted || now.UID != instance.UID, nil
 	})
 	if wait.Interrupted(err) {
-		return "", fmt.Errorf("%s: instance %s is not gone yet", w.endReason(ctx), instance.Name)
+		return "", ended(ctx, fmt.Errorf("%s: instance %s is not gone yet", w.endReason(ctx), instance.Name))
 	}
 	return failed, err
+}
+
+// ended returns the error of a wait that ended early, with its exit code.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return command.Interrupted(err)
+	}
+	return command.Refused(err)
 }
 
 // endReason tells why waiting ended early: an interrupt or the timeout.

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/managers"
 )
 
@@ -205,9 +206,9 @@ func (m *mover) end(verb string) error {
 	case m.failed == 0:
 		return nil
 	case m.dryRun != cmdutil.DryRunNone:
-		return refusal(fmt.Errorf("%s not tried as asked: see above", count(m.failed, "object")))
+		return command.Refused(fmt.Errorf("%s not tried as asked: see above", count(m.failed, "object")))
 	}
-	return refusal(fmt.Errorf("%s not changed as asked: see above; the same command tries them again", count(m.failed, "object")))
+	return command.Refused(fmt.Errorf("%s not changed as asked: see above; the same command tries them again", count(m.failed, "object")))
 }
 
 func count(n int, noun string) string {
@@ -220,7 +221,7 @@ func count(n int, noun string) string {
 // interrupted adds to an error what the user can do: an answer did not come, or the user has stopped the command.
 func interrupted(err error) error {
 	if errors.Is(err, context.Canceled) {
-		return errors.New("stopped: run the same command again to go on")
+		return command.Interrupted(errors.New("stopped: run the same command again to go on"))
 	}
 	return fmt.Errorf("%w: run the same command again to go on", err)
 }

@@ -73,8 +73,7 @@ wrong or the objects could not be read.`,
   # Show the fields that no apply removes any more, in all namespaces
   holdfast owners --stuck -A
   holdfast owners --stuck deployments,configmaps -n shop --gone old-ci`,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			defer func() { err = unable(err) }()
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if options.stuck.isSet(cmd) {
 				return options.runStuck(cmd, o, args)
 			}
@@ -97,7 +96,6 @@ wrong or the objects could not be read.`,
 	cmdutil.AddFilenameOptionFlags(cmd, &o.files, "that name the objects")
 	options.stuck.addFlags(cmd)
 	completeObjects(cmd, o)
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unable(err) })
 	return cmd
 }
 

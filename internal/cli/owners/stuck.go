@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/dynamic"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/managers"
 	"holdfast.dev/holdfast/ownership"
 )
@@ -66,15 +67,15 @@ func (o ownersOptions) selection(of objects, args []string) (selection, error) {
 func (o ownersOptions) runStuck(cmd *cobra.Command, of objects, args []string) error {
 	selected, err := o.selection(of, args)
 	if err != nil {
-		return unable(err)
+		return command.Unable(err)
 	}
 	kinds, unavailable, err := selected.kinds(of.factory)
 	if err != nil {
-		return unable(err)
+		return command.Unable(err)
 	}
 	client, err := of.factory.DynamicClient()
 	if err != nil {
-		return unable(err)
+		return command.Unable(err)
 	}
 	report := newStuckReport(o.stuck.allObjects || o.output != "")
 	var failed []error
@@ -94,7 +95,7 @@ func (o ownersOptions) runStuck(cmd *cobra.Command, of objects, args []string) e
 			failed = append(failed, fmt.Errorf("list %s: %w", one.GroupResource(), err))
 		}
 		if cmd.Context().Err() != nil {
-			return unable(cmd.Context().Err())
+			return command.Unable(cmd.Context().Err())
 		}
 	}
 	if report.Examined.Kinds == 0 && len(failed) == 0 && len(kinds) > 0 {
@@ -105,11 +106,11 @@ func (o ownersOptions) runStuck(cmd *cobra.Command, of objects, args []string) e
 	}
 	switch {
 	case len(failed) > 0:
-		return unable(errors.Join(failed...))
+		return command.Unable(errors.Join(failed...))
 	case report.isEmpty():
 		return nil
 	}
-	return exitError{code: exitFound}
+	return command.Exit(command.ExitRefused)
 }
 
 // isNoList reports whether the server does not let the user list a kind.

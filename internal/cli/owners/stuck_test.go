@@ -3,7 +3,6 @@ package owners_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,6 +23,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/owners"
 	"holdfast.dev/holdfast/internal/yamltest"
 )
@@ -50,13 +50,7 @@ func execute(t testing.TB, cmd *cobra.Command, args []string) result {
 	cmd.SetArgs(args)
 	r := result{err: cmd.ExecuteContext(t.Context())}
 	r.out, r.notes = out.String(), notes.String()
-	var coded interface{ ExitCode() int }
-	switch {
-	case errors.As(r.err, &coded):
-		r.code = coded.ExitCode()
-	case r.err != nil:
-		r.code = 1
-	}
+	r.code = command.Code(cmd, r.err)
 	return r
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/ownershipcheck"
 	"holdfast.dev/holdfast/ownership"
 )
@@ -88,12 +89,12 @@ The presets:
   holdfast transfer --undo moved.jsonl`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && !options.bulk.isBulk() {
-				return unable(errors.New("name an object: TYPE NAME or TYPE/NAME"))
+				return command.Unable(errors.New("name an object: TYPE NAME or TYPE/NAME"))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			defer func() { err = unable(err) }()
+			defer func() { err = command.Unable(err) }()
 			if options.dryRun, err = parseDryRun(dryRun); err != nil {
 				return err
 			}
@@ -128,7 +129,6 @@ The presets:
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = "server"
 	options.bulk.addFlags(cmd)
 	completeObjects(cmd, o)
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unable(err) })
 	return cmd
 }
 
@@ -186,7 +186,7 @@ func (t transferOptions) run(out io.Writer, o owned) error {
 		nothing, err := move(path)
 		switch {
 		case err != nil:
-			return refusal(fmt.Errorf("%s: %w", o.info.ObjectName(), err))
+			return command.Refused(fmt.Errorf("%s: %w", o.info.ObjectName(), err))
 		case nothing != "":
 			lines = append(lines, fmt.Sprintf("%s field %s: %s, nothing to do", o.info.ObjectName(), field, nothing))
 		default:
@@ -194,7 +194,7 @@ func (t transferOptions) run(out io.Writer, o owned) error {
 		}
 	}
 	if err := t.send(change); err != nil && isAnswer(err) {
-		return refusal(err)
+		return command.Refused(err)
 	} else if err != nil {
 		return err
 	}

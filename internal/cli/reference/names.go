@@ -78,11 +78,9 @@ var chapters = []chapter{
 		},
 	},
 	{
-		"Exit codes", "Every command exits with 0 if it did what it was asked, and with 1 after an error. These commands have more codes.",
-		[]string{"command", "code", "meaning"},
-		func(c constant) bool {
-			return strings.HasPrefix(c.folder, "internal/cli") && strings.HasPrefix(c.name, "exit")
-		},
+		"Exit codes", "The codes of every command of Holdfast, and of `holdfast diff --plan`. The commands of kubectl have the codes of kubectl.",
+		[]string{"code", "meaning"},
+		func(c constant) bool { return c.folder == "internal/cli/command" && strings.HasPrefix(c.name, "Exit") },
 	},
 }
 
@@ -137,7 +135,7 @@ func (c chapter) rows(found *source) ([][]string, error) {
 		}
 		row, key := []string{code(each.value), each.doc}, each.value
 		if c.title == "Exit codes" {
-			row, key = []string{code(commandOf(each.folder)), code(each.value), each.doc}, fmt.Sprintf("%s %4s", each.folder, each.value)
+			key = fmt.Sprintf("%4s", each.value)
 		}
 		if _, double := rows[key]; !double {
 			rows[key] = row
@@ -160,19 +158,6 @@ func (c chapter) rows(found *source) ([][]string, error) {
 		sorted = append(sorted, rows[key])
 	}
 	return sorted, nil
-}
-
-// commandOf returns the command whose exit codes are in a folder.
-func commandOf(folder string) string {
-	switch folder {
-	case "internal/cli":
-		return "diff --plan"
-	case "internal/cli/guard":
-		return "guard audit"
-	case "internal/cli/owners":
-		return "owners, transfer"
-	}
-	return strings.TrimPrefix(folder, "internal/cli/")
 }
 
 // writeMetrics writes the table of metrics.

@@ -37,11 +37,11 @@ func TestNames(t *testing.T) {
 		},
 		"an error": {`var _ = apierrors.NewNotFound(x)`, "| `404` | `NotFound` |"},
 		"an exit code": {
-			"// exitFailed is the code of a failure.\nconst exitFailed = 2", "| `diff --plan` | `2` | The code of a failure. |",
+			"// ExitUnable is the code of a failure.\nconst ExitUnable = 2", "| `2` | The code of a failure. |",
 		},
 	}
 	for name, test := range tests {
-		got, err := reference.Names(fstest.MapFS{"internal/cli/one.go": {Data: []byte("package one\n\n" + test.source + "\n")}})
+		got, err := reference.Names(fstest.MapFS{"internal/cli/command/one.go": {Data: []byte("package one\n\n" + test.source + "\n")}})
 		if err != nil || !strings.Contains(got, test.want) {
 			t.Errorf("%s: %v\n%s", name, err, got)
 		}
@@ -52,7 +52,7 @@ func TestNames(t *testing.T) {
 		"a reason that is not in the list": `var _ = Condition{Reason: "Teatime"}`,
 		"an error that is not in the list": `var _ = apierrors.NewTeapot(x)`,
 	} {
-		if got, err := reference.Names(fstest.MapFS{"internal/cli/one.go": {Data: []byte("package one\n\n" + source + "\n")}}); err == nil {
+		if got, err := reference.Names(fstest.MapFS{"internal/cli/command/one.go": {Data: []byte("package one\n\n" + source + "\n")}}); err == nil {
 			t.Errorf("%s: no error:\n%s", name, got)
 		}
 	}

@@ -33,7 +33,7 @@ func (c *catalog) addFlag(cmd *cobra.Command) {
 // load reads the definitions.
 func (c *catalog) load(cmd *cobra.Command) error {
 	if len(c.args) == 0 {
-		return unable(errors.New("name the files with the definitions with --crd"))
+		return errors.New("name the files with the definitions with --crd")
 	}
 	found, err := readDefinitions(cmd, c.args)
 	if err != nil {
@@ -42,7 +42,7 @@ func (c *catalog) load(cmd *cobra.Command) error {
 	for _, def := range found.all {
 		versions, err := definition.Compile(def.CustomResourceDefinition)
 		if err != nil {
-			return unable(fmt.Errorf("%s: %w", at(def.Object, ""), err))
+			return fmt.Errorf("%s: %w", at(def.Object, ""), err)
 		}
 		c.definitions = append(c.definitions, &kind{def, versions})
 	}
@@ -94,7 +94,7 @@ type inputObject struct {
 func readObjects(cmd *cobra.Command, args []string) ([]inputObject, error) {
 	inputs, err := manifest.Expand(args)
 	if err != nil {
-		return nil, unable(err)
+		return nil, err
 	}
 	files, err := each(cmd, inputs, func(_ context.Context, input manifest.Input, data []byte) ([]inputObject, error) {
 		var objects []inputObject
@@ -104,7 +104,7 @@ func readObjects(cmd *cobra.Command, args []string) ([]inputObject, error) {
 			switch {
 			case err != nil && !input.Explicit:
 			case errors.As(err, &syntax):
-				return nil, unable(fmt.Errorf("%s:%d: %s", document.File, syntax.Line, syntax.Detail))
+				return nil, fmt.Errorf("%s:%d: %s", document.File, syntax.Line, syntax.Detail)
 			}
 			for _, o := range found {
 				objects = append(objects, inputObject{o, input.Explicit})

@@ -71,10 +71,10 @@ func newCheckCommand(version string) *cobra.Command {
 
 func (c *checking) run(cmd *cobra.Command, args []string) error {
 	if err := c.validate(); err != nil {
-		return unable(err)
+		return err
 	}
 	if c.objects != ofCluster {
-		return unable(fmt.Errorf("--objects %q: must be %s", c.objects, ofCluster))
+		return fmt.Errorf("--objects %q: must be %s", c.objects, ofCluster)
 	}
 	client, err := c.connect()
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *checking) run(cmd *cobra.Command, args []string) error {
 		}
 	})
 	if err != nil {
-		return unable(err)
+		return err
 	}
 	if c.unread == 0 {
 		return c.finish(cmd, report)
@@ -100,7 +100,7 @@ func (c *checking) run(cmd *cobra.Command, args []string) error {
 	if err := c.write(cmd, report); err != nil {
 		return err
 	}
-	return unable(fmt.Errorf("%s; the objects of %s could not be read", report.Summary(), finding.Quantity(c.unread, "definition")))
+	return fmt.Errorf("%s; the objects of %s could not be read", report.Summary(), finding.Quantity(c.unread, "definition"))
 }
 
 // eachDefinition calls a function for the named definitions, or for all, each with its name. The error is about one definition.

@@ -50,11 +50,11 @@ func (c *cluster) config() (*rest.Config, error) {
 func (c *cluster) connect() (dynamic.Interface, error) {
 	config, err := c.config()
 	if err != nil {
-		return nil, unable(err)
+		return nil, err
 	}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, unable(err)
+		return nil, err
 	}
 	return client, nil
 }
@@ -67,7 +67,7 @@ func (c *cluster) readCluster(ctx context.Context, crd *definition.CustomResourc
 	}
 	var objects []map[string]any
 	if err := listObjects(ctx, client, crd, func(object map[string]any) { objects = append(objects, object) }); err != nil {
-		return nil, unable(fmt.Errorf("list %s on the server: %w", crd.Name, err))
+		return nil, fmt.Errorf("list %s on the server: %w", crd.Name, err)
 	}
 	return objects, nil
 }

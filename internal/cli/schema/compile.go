@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/definition/source"
 	"holdfast.dev/holdfast/internal/definition/stock"
 	"holdfast.dev/holdfast/internal/finding"
@@ -72,7 +73,7 @@ func newCompileCommand(version string) *cobra.Command {
 		Short:   "Compile markers to CEL rules or policies for a stock Kubernetes cluster",
 		Long:    compileHelp,
 		Example: compileExamples,
-		Args:    checked(arguments.AtLeastOne("FILE")),
+		Args:    arguments.AtLeastOne("FILE"),
 		RunE:    c.run,
 	}
 	cmd.Flags().StringVar(&c.target, "to", "", "the target: cel (rules in the schema) or policy (ValidatingAdmissionPolicies)")
@@ -86,10 +87,10 @@ func newCompileCommand(version string) *cobra.Command {
 func (c *compiling) run(cmd *cobra.Command, args []string) error {
 	c.options.Target = stock.Target(c.target)
 	if c.options.Target != stock.CEL && c.options.Target != stock.Policy {
-		return unable(fmt.Errorf("--to %q: must be cel or policy", c.target))
+		return fmt.Errorf("--to %q: must be cel or policy", c.target)
 	}
 	if err := arguments.Format(c.format, "--output-dir"); err != nil {
-		return unable(err)
+		return err
 	}
 	objects, err := readObjects(cmd, args)
 	if err != nil {
@@ -116,19 +117,19 @@ func (c *compiling) run(cmd *cobra.Command, args []string) error {
 	}
 	report.Files = len(files)
 	if report.Objects == 0 {
-		return unable(fmt.Errorf("no CustomResourceDefinition in %s", strings.Join(args, ", ")))
+		return fmt.Errorf("no CustomResourceDefinition in %s", strings.Join(args, ", "))
 	}
 	if err := c.write(cmd, results); err != nil {
-		return unable(err)
+		return err
 	}
 	if len(report.Findings) == 0 {
 		return nil
 	}
 	finding.Sort(report.Findings)
 	if err := report.Write(cmd.ErrOrStderr(), finding.Text); err != nil {
-		return unable(err)
+		return err
 	}
-	return exitError{errors.New(report.Summary()), exitFound}
+	return command.Refused(errors.New(report.Summary()))
 }
 
 // refusals returns the findings of a definition that was not compiled.

@@ -124,7 +124,7 @@ type definitions struct {
 func readDefinitions(cmd *cobra.Command, args []string) (definitions, error) {
 	inputs, err := manifest.Expand(args)
 	if err != nil {
-		return definitions{}, unable(err)
+		return definitions{}, err
 	}
 	reader := newDefinitionReader(inputs)
 	files, err := each(cmd, inputs, func(_ context.Context, input manifest.Input, data []byte) (contents, error) {
@@ -149,7 +149,7 @@ func readDefinitions(cmd *cobra.Command, args []string) (definitions, error) {
 func (d *definitions) add(name string, file contents) error {
 	d.skipped = append(d.skipped, file.skipped...)
 	for _, wrong := range file.wrong {
-		return unable(fmt.Errorf("%s:%d: %s", name, wrong.Line, wrong.Detail))
+		return fmt.Errorf("%s:%d: %s", name, wrong.Line, wrong.Detail)
 	}
 	for _, o := range file.definitions {
 		def, err := source.Decode(o)
@@ -159,7 +159,7 @@ func (d *definitions) add(name string, file contents) error {
 			if errors.As(err, &wrong) {
 				path = wrong.Path
 			}
-			return unable(fmt.Errorf("%s: %w", at(o, path), err))
+			return fmt.Errorf("%s: %w", at(o, path), err)
 		}
 		d.all = append(d.all, def)
 	}
@@ -182,7 +182,7 @@ func noDefinition(args []string, skipped []finding.Skipped) error {
 		}
 		text += "\n  " + skippedLine(s)
 	}
-	return unable(errors.New(text))
+	return errors.New(text)
 }
 
 // skippedLine describes a skipped document.

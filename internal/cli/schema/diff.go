@@ -66,7 +66,7 @@ func newDiffCommand(version string) *cobra.Command {
 
 func (d *diffing) run(cmd *cobra.Command, args []string) error {
 	if err := d.validate(); err != nil {
-		return unable(err)
+		return err
 	}
 	if err := onlyStdin(args); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (d *diffing) count(cmd *cobra.Command, changes []change.Change, old, update
 	}
 	kind, err := change.Compile(old.CustomResourceDefinition, next)
 	if err != nil {
-		return nil, unable(err)
+		return nil, err
 	}
 	if !d.ofCluster() {
 		for i := range objects {
@@ -190,11 +190,11 @@ func readSides(cmd *cobra.Command, args []string) (old, updated side, skipped []
 	var before, after definitions
 	switch dash := cmd.ArgsLenAtDash(); {
 	case dash >= 0 && (dash != 1 || len(args) < 2):
-		return nil, nil, nil, unable(errors.New("name one revision or range before -- and at least one path after it"))
+		return nil, nil, nil, errors.New("name one revision or range before -- and at least one path after it")
 	case dash >= 0:
 		before, after, err = readRevisions(cmd, args[0], args[1:])
 	case len(args) != 2:
-		return nil, nil, nil, unable(errors.New("name OLD and NEW, or REV..REV -- PATH"))
+		return nil, nil, nil, errors.New("name OLD and NEW, or REV..REV -- PATH")
 	default:
 		if before, err = readDefinitions(cmd, args[:1]); err == nil {
 			after, err = readDefinitions(cmd, args[1:])
@@ -214,7 +214,7 @@ func byName(definitions []*source.Definition) (side, error) {
 	all := side{}
 	for _, def := range definitions {
 		if other := all[def.Name]; other != nil {
-			return nil, unable(fmt.Errorf("%s: %s is also in %s", at(def.Object, ""), def.Name, at(other.Object, "")))
+			return nil, fmt.Errorf("%s: %s is also in %s", at(def.Object, ""), def.Name, at(other.Object, ""))
 		}
 		all[def.Name] = def
 	}

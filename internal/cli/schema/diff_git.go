@@ -48,7 +48,7 @@ func readRevisions(cmd *cobra.Command, revisions string, paths []string) (old, u
 func readRevision(ctx context.Context, revision string, paths []string) (definitions, error) {
 	blobs, err := listBlobs(ctx, revision, paths)
 	if err != nil {
-		return definitions{}, unable(err)
+		return definitions{}, err
 	}
 	reader := definitionReader{patches: map[string]bool{}}
 	files := make([]file, 0, len(blobs))
@@ -62,7 +62,7 @@ func readRevision(ctx context.Context, revision string, paths []string) (definit
 		return nil
 	})
 	if err != nil {
-		return definitions{}, unable(err)
+		return definitions{}, err
 	}
 	var found definitions
 	for _, f := range files {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/definition/generate"
 	"holdfast.dev/holdfast/internal/finding"
 )
@@ -68,7 +69,7 @@ func newGenerateCommand() *cobra.Command {
 		Short:   "Write definitions from Go types, with markers about immutability",
 		Long:    generateHelp,
 		Example: generateExamples,
-		Args:    checked(arguments.AtLeastOne("PACKAGES")),
+		Args:    arguments.AtLeastOne("PACKAGES"),
 		RunE:    g.run,
 	}
 	flags := cmd.Flags()
@@ -90,12 +91,12 @@ func (g *generating) run(cmd *cobra.Command, args []string) error {
 		g.options.MaxDescriptionLength = &g.maxDescLen
 	}
 	if err := g.validate(cmd); err != nil {
-		return unable(err)
+		return err
 	}
 	if g.header != "" {
 		text, err := os.ReadFile(g.header)
 		if err != nil {
-			return unable(err)
+			return err
 		}
 		g.options.Header = string(text)
 	}
@@ -142,7 +143,7 @@ func (g *generating) print(cmd *cobra.Command, files []generate.File) error {
 		}
 		var object map[string]any
 		if err := yaml.Unmarshal(file.Data, &object); err != nil {
-			return unable(fmt.Errorf("%s: %w", file.Name, err))
+			return fmt.Errorf("%s: %w", file.Name, err)
 		}
 		objects = append(objects, object)
 	}
@@ -151,7 +152,7 @@ func (g *generating) print(cmd *cobra.Command, files []generate.File) error {
 	}
 	text, err := list(objects)
 	if err != nil {
-		return unable(err)
+		return err
 	}
 	_, err = cmd.OutOrStdout().Write(text)
 	return err
@@ -165,11 +166,11 @@ func generateError(cmd *cobra.Command, err error) error {
 		for _, problem := range problems {
 			fmt.Fprintln(cmd.ErrOrStderr(), problem)
 		}
-		return unable(fmt.Errorf("%s in Go source; no file was written", finding.Quantity(len(problems), "error")))
+		return fmt.Errorf("%s in Go source; no file was written", finding.Quantity(len(problems), "error"))
 	case errors.Is(err, exec.ErrNotFound) || strings.Contains(err.Error(), exec.ErrNotFound.Error()):
-		return unable(fmt.Errorf("the go command finds the packages, and it is not installed: %w", err))
+		return fmt.Errorf("the go command finds the packages, and it is not installed: %w", err)
 	}
-	return unable(err)
+	return err
 }
 
 // stale returns the generated files that differ from those on disk, with the old contents.
@@ -177,7 +178,7 @@ func (g *generating) stale(files []generate.File) (changed []generate.File, old 
 	for _, file := range files {
 		data, err := os.ReadFile(filepath.Join(g.dir, file.Name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, unable(err)
+			return nil, nil, err
 		}
 		if err != nil || !bytes.Equal(data, file.Data) {
 			changed, old = append(changed, file), append(old, data)
@@ -199,13 +200,13 @@ func (g *generating) compare(cmd *cobra.Command, files []generate.File) error {
 			FromFile: name, ToFile: name + " as generated", Context: 3,
 		})
 		if err != nil {
-			return unable(err)
+			return err
 		}
 		fmt.Fprint(cmd.OutOrStdout(), diff)
 	}
 	if len(changed) > 0 {
-		return exitError{fmt.Errorf("%d of %s in %s not up to date: run holdfast schema generate",
-			len(changed), finding.Quantity(len(files), "file"), g.dir), exitFound}
+		return command.Refused(fmt.Errorf("%d of %s in %s not up to date: run holdfast schema generate",
+			len(changed), finding.Quantity(len(files), "file"), g.dir))
 	}
 	return nil
 }
@@ -217,7 +218,7 @@ func (g *generating) write(cmd *cobra.Command, files []generate.File) error {
 		return err
 	}
 	if err := os.MkdirAll(g.dir, 0o755); err != nil {
-		return unable(err)
+		return err
 	}
 	for _, file := range changed {
 		if err := replaceFile(filepath.Join(g.dir, file.Name), file.Data); err != nil {
@@ -234,7 +235,7 @@ func replaceFile(name string, data []byte) error {
 		return overwrite(name, data)
 	}
 	if err := os.WriteFile(name, data, 0o644); err != nil {
-		return unable(err)
+		return err
 	}
 	return nil
 }

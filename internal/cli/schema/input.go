@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/term"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/manifest"
 )
 
@@ -46,7 +47,7 @@ func each[T any](cmd *cobra.Command, inputs []manifest.Input, judge judge[T]) ([
 			}
 			data, err := read(cmd, input.Name)
 			if err != nil {
-				return unable(err)
+				return err
 			}
 			results[i], err = judge(ctx, input, data)
 			done.Add(1)
@@ -55,7 +56,7 @@ func each[T any](cmd *cobra.Command, inputs []manifest.Input, judge judge[T]) ([
 	}
 	err := group.Wait()
 	if cmd.Context().Err() != nil {
-		return nil, exitError{errors.New("interrupted"), exitInterrupted}
+		return nil, command.Interrupted(errors.New("interrupted"))
 	}
 	return results, err
 }
@@ -71,7 +72,7 @@ func onlyStdin(lists ...[]string) error {
 		}
 	}
 	if count > 1 {
-		return unable(errors.New("stdin can be read only once: name - once, and files otherwise"))
+		return errors.New("stdin can be read only once: name - once, and files otherwise")
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func newLintCommand(version string) *cobra.Command {
 		Short:   "Find what a server refuses or warns about, and ways around immutable fields",
 		Long:    lintHelp,
 		Example: lintExamples,
-		Args:    checked(arguments.AtLeastOne("FILE")),
+		Args:    arguments.AtLeastOne("FILE"),
 		RunE:    l.run,
 	}
 	l.addFlags(cmd)
@@ -71,14 +71,14 @@ func newLintCommand(version string) *cobra.Command {
 
 func (l *linting) run(cmd *cobra.Command, args []string) error {
 	if err := l.validate(); err != nil {
-		return unable(err)
+		return err
 	}
 	if l.fix && slices.Contains(args, manifest.Stdin) {
-		return unable(errors.New("--fix cannot write to stdin: name a file"))
+		return errors.New("--fix cannot write to stdin: name a file")
 	}
 	inputs, err := manifest.Expand(args)
 	if err != nil {
-		return unable(err)
+		return err
 	}
 	l.reader = newDefinitionReader(inputs)
 	results, err := each(cmd, inputs, l.file)

@@ -82,23 +82,23 @@ func editsOf(o manifest.Object, findings []finding.Finding) []manifest.Edit {
 func overwrite(name string, data []byte) error {
 	target, err := filepath.EvalSymlinks(name)
 	if err != nil {
-		return unable(err)
+		return err
 	}
 	info, err := os.Stat(target)
 	if err != nil {
-		return unable(err)
+		return err
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(target), ".holdfast-*")
 	if err != nil {
-		return unable(err)
+		return err
 	}
 	defer os.Remove(temporary.Name())
 	_, err = temporary.Write(data)
 	if err := errors.Join(err, temporary.Chmod(info.Mode().Perm()), temporary.Close()); err != nil {
-		return unable(err)
+		return err
 	}
 	if err := os.Rename(temporary.Name(), target); err != nil {
-		return unable(err)
+		return err
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 )
 
 const migrateHelp = `Write all stored objects of a kind again, as the server stores them now.
@@ -67,7 +68,7 @@ func newMigrateCommand() *cobra.Command {
 		Short:   "Store the objects of a cluster again, in their storage version",
 		Long:    migrateHelp,
 		Example: migrateExamples,
-		Args:    checked(arguments.AtLeastOne("RESOURCE")),
+		Args:    arguments.AtLeastOne("RESOURCE"),
 		RunE:    m.run,
 	}
 	m.addFlags(cmd, "of the cluster")
@@ -77,15 +78,18 @@ func newMigrateCommand() *cobra.Command {
 
 func (m *migrating) run(cmd *cobra.Command, args []string) error {
 	if m.timeout < 0 {
-		return unable(fmt.Errorf("--timeout %v: must not be negative", m.timeout))
+		return command.Unable(fmt.Errorf("--timeout %v: must not be negative", m.timeout))
 	}
 	if err := m.connect(); err != nil {
-		return unable(err)
+		return command.Unable(err)
 	}
 	for _, arg := range args {
 		message, err := m.migrate(cmd, runtimeschema.ParseGroupResource(arg))
-		if err != nil {
-			return err
+		switch {
+		case errors.Is(err, context.Canceled):
+			return command.Interrupted(err)
+		case err != nil:
+			return command.Refused(err)
 		}
 		if message != "" {
 			message = ": " + message

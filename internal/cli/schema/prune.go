@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/plan"
 	"holdfast.dev/holdfast/internal/finding"
 	"holdfast.dev/holdfast/internal/manifest"
@@ -49,7 +50,7 @@ func newPruneCommand(version string) *cobra.Command {
 		Short:   "Show which fields of custom resources a server would drop",
 		Long:    pruneHelp,
 		Example: pruneExamples,
-		Args:    checked(arguments.AtLeastOne("FILE")),
+		Args:    arguments.AtLeastOne("FILE"),
 		RunE:    p.run,
 	}
 	p.catalog.addFlag(cmd)
@@ -60,7 +61,7 @@ func newPruneCommand(version string) *cobra.Command {
 func (p *pruning) run(cmd *cobra.Command, args []string) error {
 	if p.output != "diff" && p.output != "yaml" {
 		if _, err := finding.Parse(p.output); err != nil {
-			return unable(fmt.Errorf("output %q: must be diff, yaml, text, json, sarif or github", p.output))
+			return fmt.Errorf("output %q: must be diff, yaml, text, json, sarif or github", p.output)
 		}
 	}
 	if err := onlyStdin(p.catalog.args, args); err != nil {
@@ -78,7 +79,7 @@ func (p *pruning) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if err := p.print(cmd, results); err != nil {
-		return unable(err)
+		return err
 	}
 	isChanged := func(r pruned) bool { return !reflect.DeepEqual(r.before, r.after) }
 	changed, fields := 0, 0
@@ -91,8 +92,8 @@ func (p *pruning) run(cmd *cobra.Command, args []string) error {
 	if changed == 0 {
 		return nil
 	}
-	return exitError{fmt.Errorf("a server would change %d of %s and drop %s",
-		changed, finding.Quantity(len(results), "object"), finding.Quantity(fields, "field")), exitFound}
+	return command.Refused(fmt.Errorf("a server would change %d of %s and drop %s",
+		changed, finding.Quantity(len(results), "object"), finding.Quantity(fields, "field")))
 }
 
 // pruned is an object before and after pruning.
@@ -111,11 +112,11 @@ func (p *pruning) prune(objects []inputObject) ([]pruned, error) {
 		case errors.Is(err, errNoDefinition) && !o.Explicit:
 			continue
 		case err != nil:
-			return nil, unable(err)
+			return nil, err
 		}
 		result := pruned{object: o.Object}
 		if err := utiljson.Unmarshal(o.JSON, &result.before); err != nil {
-			return nil, unable(fmt.Errorf("%s: %w", at(o.Object, ""), err))
+			return nil, fmt.Errorf("%s: %w", at(o.Object, ""), err)
 		}
 		result.after = runtime.DeepCopyJSON(result.before)
 		if version.Pruned {
@@ -124,7 +125,7 @@ func (p *pruning) prune(objects []inputObject) ([]pruned, error) {
 		results = append(results, result)
 	}
 	if len(results) == 0 {
-		return nil, unable(errors.New("there is no object of the kinds that --crd defines"))
+		return nil, errors.New("there is no object of the kinds that --crd defines")
 	}
 	return results, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/finding"
 )
 
@@ -76,7 +77,7 @@ func (r *reporting) finish(cmd *cobra.Command, report *finding.Report) error {
 		}
 	}
 	if threshold, ok := severities[r.failOn]; ok && report.Worst(threshold) {
-		return exitError{errors.New(report.Summary()), exitFound}
+		return command.Refused(errors.New(report.Summary()))
 	}
 	fmt.Fprintln(cmd.ErrOrStderr(), report.Summary())
 	return nil
@@ -86,7 +87,7 @@ func (r *reporting) finish(cmd *cobra.Command, report *finding.Report) error {
 func (r *reporting) write(cmd *cobra.Command, report *finding.Report) error {
 	report.Rules, report.Version = r.rules, r.version
 	if err := report.Write(cmd.OutOrStdout(), finding.Format(r.output)); err != nil {
-		return unable(err)
+		return err
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/schema"
 )
 
@@ -26,16 +27,11 @@ func TestMain(m *testing.M) {
 func holdfast() int {
 	root := &cobra.Command{Use: "holdfast", SilenceUsage: true, SilenceErrors: true}
 	root.AddCommand(schema.New("v0.0.0"))
-	err := root.ExecuteContext(context.Background())
-	if err == nil {
-		return 0
+	cmd, err := root.ExecuteContextC(context.Background())
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "holdfast: %v\n", err)
 	}
-	fmt.Fprintf(os.Stderr, "holdfast: %v\n", err)
-	var coded interface{ ExitCode() int }
-	if errors.As(err, &coded) {
-		return coded.ExitCode()
-	}
-	return 1
+	return command.Code(cmd, err)
 }
 
 // TestScripts runs the scripts in testdata. UPDATE_SCRIPTS=1 writes the expected outputs.

@@ -30,10 +30,10 @@ func newSkeletonCommand() *cobra.Command {
 		Short:   "Print the structure of schemas, by which the server prunes objects",
 		Long:    skeletonHelp,
 		Example: skeletonExamples,
-		Args:    checked(arguments.AtLeastOne("FILE")),
+		Args:    arguments.AtLeastOne("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output != "yaml" && output != "json" {
-				return unable(fmt.Errorf("output %q: must be yaml or json", output))
+				return fmt.Errorf("output %q: must be yaml or json", output)
 			}
 			skeletons, err := readSkeletons(cmd, args, version)
 			if err != nil {
@@ -70,17 +70,17 @@ func readSkeletons(cmd *cobra.Command, args []string, version string) ([]version
 			path := fmt.Sprintf("spec.versions[%d].schema.openAPIV3Schema", i)
 			s, _, err := v.DecodeSchema()
 			if err != nil {
-				return nil, unable(fmt.Errorf("%s: %s: %w", at(def.Object, path), path, err))
+				return nil, fmt.Errorf("%s: %s: %w", at(def.Object, path), path, err)
 			}
 			text, err := json.Marshal(skeleton.Build(s).Schema())
 			if err != nil {
-				return nil, unable(err)
+				return nil, err
 			}
 			skeletons = append(skeletons, versionSkeleton{def.Name, v.Name, text})
 		}
 	}
 	if version != "" && len(skeletons) == 0 {
-		return nil, unable(fmt.Errorf("no version %s in %s", version, found.all[0].Name))
+		return nil, fmt.Errorf("no version %s in %s", version, found.all[0].Name)
 	}
 	return skeletons, nil
 }
@@ -99,7 +99,7 @@ func printSkeletons(cmd *cobra.Command, skeletons []versionSkeleton, output stri
 		}
 		text, err := yaml.JSONToYAML(s.Schema)
 		if err != nil {
-			return unable(err)
+			return err
 		}
 		fmt.Fprintf(out, "# %s, version %s\n%s", s.Definition, s.Version, text)
 	}

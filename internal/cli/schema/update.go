@@ -10,6 +10,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/plan"
 	"holdfast.dev/holdfast/internal/definition/preview"
 	"holdfast.dev/holdfast/internal/finding"
@@ -58,7 +59,7 @@ func newUpdateCommand(version string) *cobra.Command {
 		Short:   "Decide whether a server would accept an update, or what must be replaced",
 		Long:    updateHelp,
 		Example: updateExamples,
-		Args:    checked(arguments.Exactly("OLD", "NEW")),
+		Args:    arguments.Exactly("OLD", "NEW"),
 		RunE:    u.run,
 	}
 	u.catalog.addFlag(cmd)
@@ -71,7 +72,7 @@ func newUpdateCommand(version string) *cobra.Command {
 func (u *updating) run(cmd *cobra.Command, args []string) error {
 	format, err := finding.Parse(u.output)
 	if err != nil {
-		return unable(err)
+		return err
 	}
 	if err := onlyStdin(u.catalog.args, u.objects, args); err != nil {
 		return err
@@ -100,7 +101,7 @@ func (u *updating) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if err := u.print(cmd.OutOrStdout(), format, plans); err != nil {
-		return unable(err)
+		return err
 	}
 	refused := 0
 	for _, p := range plans {
@@ -109,7 +110,7 @@ func (u *updating) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if refused > 0 {
-		return exitError{fmt.Errorf("the server would refuse %d of %s", refused, finding.Quantity(len(plans), "object")), exitFound}
+		return command.Refused(fmt.Errorf("the server would refuse %d of %s", refused, finding.Quantity(len(plans), "object")))
 	}
 	return nil
 }
@@ -138,7 +139,7 @@ func readDecoded(cmd *cobra.Command, args []string) ([]decoded, error) {
 	for _, o := range objects {
 		d := decoded{inputObject: o}
 		if err := utiljson.Unmarshal(o.JSON, &d.value); err != nil {
-			return nil, unable(fmt.Errorf("%s: %w", at(o.Object, ""), err))
+			return nil, fmt.Errorf("%s: %w", at(o.Object, ""), err)
 		}
 		all = append(all, d)
 	}
@@ -183,7 +184,7 @@ func (u *updating) judge(ctx context.Context, p pairs) ([]plan.Plan, error) {
 		case errors.Is(err, errNoDefinition) && !updated.Explicit:
 			continue
 		case err != nil:
-			return nil, unable(err)
+			return nil, err
 		}
 		judgement := preview.Update{
 			Definition: def.CustomResourceDefinition, Versions: def.versions, Version: version.Kind.Version,
@@ -199,7 +200,7 @@ func (u *updating) judge(ctx context.Context, p pairs) ([]plan.Plan, error) {
 		plans = append(plans, one)
 	}
 	if len(plans) == 0 {
-		return nil, unable(errors.New("NEW has no object of the kinds that --crd defines"))
+		return nil, errors.New("NEW has no object of the kinds that --crd defines")
 	}
 	return plans, nil
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/references"
 	"holdfast.dev/holdfast/internal/series"
 )
@@ -37,7 +38,7 @@ type adoption struct {
 }
 
 func newAdoptCommand() *cobra.Command {
-	a := &adoption{connection: newConnection()}
+	a := &adoption{}
 	cmd := &cobra.Command{
 		Use:   "adopt SERIES (cm/NAME | secret/NAME)...",
 		Short: "Add ConfigMaps or Secrets that exist to a series",
@@ -46,15 +47,15 @@ func newAdoptCommand() *cobra.Command {
   holdfast series adopt settings cm/settings-7g2b4kt8mf cm/settings-b9m2k8t5hc
 
   holdfast series adopt settings cm/settings --make-immutable --dry-run`,
-		Args: checked(func(_ *cobra.Command, args []string) error {
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return errors.New("name a series and the objects: SERIES cm/NAME")
 			}
 			return nil
-		}),
+		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, args[0], args[1:]) },
 	}
-	a.connection.addFlags(cmd.Flags())
+	a.AddNamespaceFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&a.makeImmutable, "make-immutable", false, "make mutable objects immutable, which nothing can undo")
 	cmd.Flags().StringVar(&a.dryRun, "dry-run", dryRunNone,
 		"none, client (read only) or server (let the server try it): write nothing; without a value it is server")
@@ -70,26 +71,26 @@ type adopted struct {
 
 func (a *adoption) run(cmd *cobra.Command, name string, args []string) error {
 	if !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, a.dryRun) {
-		return unable(fmt.Errorf("--dry-run %q: must be none, client or server", a.dryRun))
+		return command.Unable(fmt.Errorf("--dry-run %q: must be none, client or server", a.dryRun))
 	}
 	if strings.Contains(name, "/") {
-		return unable(fmt.Errorf("%q: name the series without a type; the objects have one, as in cm/NAME", name))
+		return command.Unable(fmt.Errorf("%q: name the series without a type; the objects have one, as in cm/NAME", name))
 	}
 	if err := (identity{references.ConfigMap, name}).check(); err != nil {
-		return unable(err)
+		return command.Unable(err)
 	}
 	var all []adopted
 	for _, arg := range args {
 		of, objectName, found := strings.Cut(arg, "/")
 		kind, known := kinds[strings.ToLower(of)]
 		if !found || !known || objectName == "" {
-			return unable(fmt.Errorf("%q: name an object as cm/NAME or secret/NAME", arg))
+			return command.Unable(fmt.Errorf("%q: name an object as cm/NAME or secret/NAME", arg))
 		}
 		all = append(all, adopted{identity: identity{kind, objectName}})
 	}
 	s, err := a.connect(cmd.ErrOrStderr())
 	if err != nil {
-		return unable(err)
+		return command.Unable(err)
 	}
 	ctx := cmd.Context()
 	for i := range all {
@@ -123,7 +124,7 @@ func (a *adoption) read(ctx context.Context, s *server, name string, o *adopted)
 		return refused("there is no %s in namespace %s", text, s.namespace)
 	}
 	if err != nil {
-		return unable(fmt.Errorf("read %s: %w", text, withRight(err)))
+		return command.Unable(fmt.Errorf("read %s: %w", text, withRight(err)))
 	}
 	switch of := o.live.GetLabels()[series.Label]; {
 	case of != "" && of != name:

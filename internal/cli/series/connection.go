@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,24 +14,13 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/references"
 	"holdfast.dev/holdfast/ownership"
 )
 
 // connection has the flags that select a server and a namespace.
-type connection struct {
-	flags *genericclioptions.ConfigFlags
-}
-
-func newConnection() connection {
-	return connection{genericclioptions.NewConfigFlags(true).WithDiscoveryBurst(300).WithDiscoveryQPS(50)}
-}
-
-func (c connection) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(c.flags.KubeConfig, "kubeconfig", "", "kubeconfig to use (default: $KUBECONFIG, or ~/.kube/config)")
-	flags.StringVar(c.flags.Context, "context", "", "context of the kubeconfig (default: its current one)")
-	flags.StringVarP(c.flags.Namespace, "namespace", "n", "", "namespace (default: that of the context)")
-}
+type connection struct{ command.Server }
 
 // server is a server with a namespace.
 type server struct {
@@ -47,21 +35,22 @@ type server struct {
 }
 
 // connect returns the selected server. Warnings of the server are written to out.
-func (c connection) connect(out io.Writer) (*server, error) {
-	c.flags.WithWrapConfigFn(func(config *rest.Config) *rest.Config {
+func (c *connection) connect(out io.Writer) (*server, error) {
+	getter := c.Getter()
+	getter.WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		config.QPS = -1 // the server has limits of its own
 		config.WarningHandler = warnings{rest.NewWarningWriter(out, rest.WarningWriterOptions{Deduplicate: true})}
 		return config
 	})
-	config, err := c.flags.ToRESTConfig()
+	config, err := getter.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	s := &server{
-		RESTClientGetter: c.flags,
+		RESTClientGetter: getter,
 		types:            map[schema.GroupVersion]managedfields.TypeConverter{}, rules: map[schema.GroupResource]*references.Rules{},
 	}
-	if s.namespace, _, err = c.flags.ToRawKubeConfigLoader().Namespace(); err != nil {
+	if s.namespace, _, err = getter.ToRawKubeConfigLoader().Namespace(); err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	if s.dynamic, err = dynamic.NewForConfig(config); err != nil {
@@ -70,7 +59,7 @@ func (c connection) connect(out io.Writer) (*server, error) {
 	if s.metadata, err = metadata.NewForConfig(config); err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	discovery, err := c.flags.ToDiscoveryClient()
+	discovery, err := getter.ToDiscoveryClient()
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}

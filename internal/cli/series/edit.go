@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/value"
 )
 
@@ -105,7 +106,7 @@ func (e *edit) locate(c *change, before, after *typed.TypedValue) error {
 		c.sent, err = locate(after, c.path)
 	}
 	if err != nil {
-		return unable(fmt.Errorf("%s: %w", e, err))
+		return command.Unable(fmt.Errorf("%s: %w", e, err))
 	}
 	for i := range min(len(was.path), len(c.sent.path)) {
 		if !was.path[i].Equals(c.sent.path[i]) {
@@ -121,7 +122,7 @@ func (e *edit) locate(c *change, before, after *typed.TypedValue) error {
 	for _, entry := range e.live.GetManagedFields() {
 		owned, err := ownedBy(entry)
 		if err != nil {
-			return unable(fmt.Errorf("%s: %w", e, err))
+			return command.Unable(fmt.Errorf("%s: %w", e, err))
 		}
 		isNew := entry.Manager != e.id.manager() && !slices.Contains(c.managers, entry.Manager)
 		if isNew && !below(owned, was.path).Empty() {
@@ -157,7 +158,7 @@ func (e *edit) dropRepeated(after *typed.TypedValue) {
 func (e *edit) compose(after *typed.TypedValue) error {
 	all, err := after.ToFieldSet()
 	if err != nil {
-		return unable(fmt.Errorf("%s: %w", e, err))
+		return command.Unable(fmt.Errorf("%s: %w", e, err))
 	}
 	send := fieldpath.NewSet()
 	for _, entry := range e.live.GetManagedFields() {
@@ -166,7 +167,7 @@ func (e *edit) compose(after *typed.TypedValue) error {
 		}
 		owned, err := ownedBy(entry)
 		if err != nil {
-			return unable(fmt.Errorf("%s: %w", e, err))
+			return command.Unable(fmt.Errorf("%s: %w", e, err))
 		}
 		send = send.Union(owned.Leaves())
 	}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 	smdvalue "sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/native/judgement"
 	"holdfast.dev/holdfast/value"
 )
@@ -26,7 +27,7 @@ func (s *server) typed(ctx context.Context, object *unstructured.Unstructured) (
 	if types == nil {
 		text, err := s.get(ctx, judgement.PublishedPath(gvk))
 		if err != nil {
-			return nil, unable(fmt.Errorf("read the schema of %s: %w", gvk.GroupVersion(), err))
+			return nil, command.Unable(fmt.Errorf("read the schema of %s: %w", gvk.GroupVersion(), err))
 		}
 		var document struct {
 			Components struct {
@@ -34,16 +35,16 @@ func (s *server) typed(ctx context.Context, object *unstructured.Unstructured) (
 			} `json:"components"`
 		}
 		if err := json.Unmarshal(text, &document); err != nil {
-			return nil, unable(fmt.Errorf("read the schema of %s: %w", gvk.GroupVersion(), err))
+			return nil, command.Unable(fmt.Errorf("read the schema of %s: %w", gvk.GroupVersion(), err))
 		}
 		if types, err = managedfields.NewTypeConverter(document.Components.Schemas, false); err != nil {
-			return nil, unable(fmt.Errorf("read the schema of %s: %w", gvk.GroupVersion(), err))
+			return nil, command.Unable(fmt.Errorf("read the schema of %s: %w", gvk.GroupVersion(), err))
 		}
 		s.types[gvk.GroupVersion()] = types
 	}
 	out, err := types.ObjectToTyped(object, typed.AllowDuplicates)
 	if err != nil {
-		return nil, unable(fmt.Errorf("%s %s does not match the schema that the server publishes: %w", gvk.Kind, object.GetName(), err))
+		return nil, command.Unable(fmt.Errorf("%s %s does not match the schema that the server publishes: %w", gvk.Kind, object.GetName(), err))
 	}
 	return out, nil
 }

@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"holdfast.dev/holdfast/internal/cli/command"
 )
 
 // The values of --dry-run.
@@ -31,7 +33,7 @@ type following struct {
 }
 
 func (f *following) addFlags(cmd *cobra.Command) {
-	f.connection.addFlags(cmd.Flags())
+	f.AddNamespaceFlags(cmd.Flags())
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.in, "in", nil, "workloads whose references follow, as TYPE/NAME,TYPE/NAME")
 	flags.StringVar(&f.dryRun, "dry-run", dryRunNone,
@@ -186,14 +188,14 @@ func (f *follower) plan(ctx context.Context, w *workload) (planned, error) {
 			return planned{}, f.failed(w, err)
 		}
 		if w.live, err = w.client(f.server).Get(ctx, w.live.GetName(), metav1.GetOptions{}); err != nil {
-			return planned{}, unable(fmt.Errorf("read %s: %w", w, withRight(err)))
+			return planned{}, command.Unable(fmt.Errorf("read %s: %w", w, withRight(err)))
 		}
 	}
 }
 
 // failed returns the error of a write of a workload.
 func (f *follower) failed(w *workload, err error) error {
-	var coded exitError
+	var coded command.Error
 	if errors.As(err, &coded) {
 		return err
 	}

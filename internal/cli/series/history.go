@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 )
 
 const historyHelp = `List the members of a series, the newest first, with the objects that refer to each.
@@ -46,17 +47,17 @@ type memberHistory struct {
 }
 
 func newHistoryCommand() *cobra.Command {
-	c, output := newConnection(), ""
+	c, output := connection{}, ""
 	cmd := &cobra.Command{
 		Use:   "history SERIES",
 		Short: "List the members of a series, and the objects that use them",
 		Long:  historyHelp,
 		Example: `  holdfast series history settings
   holdfast series history secret/password -o json`,
-		Args: checked(arguments.Exactly("SERIES")),
+		Args: arguments.Exactly("SERIES"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkOutput(output, outputJSON, outputYAML); err != nil {
-				return unable(err)
+				return command.Unable(err)
 			}
 			found, err := c.history(cmd, args[0])
 			if err != nil {
@@ -71,19 +72,19 @@ func newHistoryCommand() *cobra.Command {
 			return found.print(cmd.OutOrStdout())
 		},
 	}
-	c.addFlags(cmd.Flags())
+	c.AddNamespaceFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&output, "output", "o", outputText, "json or yaml (default: a table)")
 	return cmd
 }
 
-func (c connection) history(cmd *cobra.Command, name string) (*history, error) {
+func (c *connection) history(cmd *cobra.Command, name string) (*history, error) {
 	id, err := parseIdentity(name)
 	if err != nil {
-		return nil, unable(err)
+		return nil, command.Unable(err)
 	}
 	s, err := c.connect(cmd.ErrOrStderr())
 	if err != nil {
-		return nil, unable(err)
+		return nil, command.Unable(err)
 	}
 	known, err := s.members(cmd.Context(), id)
 	if err != nil {

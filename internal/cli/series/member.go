@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/series"
 )
 
@@ -25,7 +26,7 @@ func (s *server) members(ctx context.Context, id identity) (*members, error) {
 	client := s.metadata.Resource(resourceOf(id.kind)).Namespace(s.namespace)
 	list, err := client.List(ctx, metav1.ListOptions{LabelSelector: series.Label + "=" + id.name})
 	if err != nil {
-		return nil, unable(fmt.Errorf("read the members of the series %s: %w", id, withRight(err)))
+		return nil, command.Unable(fmt.Errorf("read the members of the series %s: %w", id, withRight(err)))
 	}
 	m := &members{identity: id}
 	for i := range list.Items {
@@ -35,7 +36,7 @@ func (s *server) members(ctx context.Context, id identity) (*members, error) {
 		switch named, err := client.Get(ctx, id.name, metav1.GetOptions{}); {
 		case apierrors.IsNotFound(err):
 		case err != nil:
-			return nil, unable(fmt.Errorf("read the members of the series %s: %w", id, withRight(err)))
+			return nil, command.Unable(fmt.Errorf("read the members of the series %s: %w", id, withRight(err)))
 		case named.Labels[series.Label] == "":
 			m.sorted = append(m.sorted, memberOf(named))
 		default:

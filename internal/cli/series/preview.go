@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/difference"
 )
 
@@ -44,7 +45,7 @@ func (f *follower) previous(ctx context.Context, plans []planned) (*unstructured
 	name := plans[0].changes[0].from
 	found, err := f.objects(f.members.kind).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return nil, unable(fmt.Errorf("read %s: %w", memberName(f.members.kind, name), withRight(err)))
+		return nil, command.Unable(fmt.Errorf("read %s: %w", memberName(f.members.kind, name), withRight(err)))
 	}
 	return found, nil
 }

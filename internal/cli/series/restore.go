@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/series"
 )
 
@@ -24,7 +25,7 @@ func (f *follower) restore(ctx context.Context) error {
 		found, err := f.objects(f.members.kind).Get(ctx, f.to, metav1.GetOptions{})
 		switch {
 		case err != nil && !apierrors.IsNotFound(err):
-			return unable(fmt.Errorf("read %s: %w", name, withRight(err)))
+			return command.Unable(fmt.Errorf("read %s: %w", name, withRight(err)))
 		case err == nil && found.GetDeletionTimestamp() != nil:
 			return refused("%s was deleted meanwhile, and references point to it: it is gone when its finalizers are (%s). "+
 				"Then create its content again with \"holdfast series roll %s\"", name, strings.Join(found.GetFinalizers(), ", "), f.members.identity)
@@ -49,7 +50,7 @@ func (f *follower) restore(ctx context.Context) error {
 func (f *follower) accept(name string, found *unstructured.Unstructured) error {
 	switch same, err := sameContent(f.members.kind, found, f.content); {
 	case err != nil:
-		return unable(fmt.Errorf("read %s: %w", name, err))
+		return command.Unable(fmt.Errorf("read %s: %w", name, err))
 	case !same:
 		return refused("%s was deleted meanwhile, and another client has created it with other content. References point to it: "+
 			"run \"holdfast series rollback %s --to HASH\" with another member", name, f.members.identity)

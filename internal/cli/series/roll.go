@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/references"
 )
 
@@ -40,7 +41,7 @@ type rolling struct {
 }
 
 func newRollCommand() *cobra.Command {
-	r := &rolling{following: following{connection: newConnection()}}
+	r := &rolling{following: following{}}
 	cmd := &cobra.Command{
 		Use:   "roll SERIES (--from-file FILE | --from-literal KEY=VALUE | --from-env-file FILE) (--in TYPE/NAME | --all)",
 		Short: "Create the next member of a series, and let references follow",
@@ -53,7 +54,7 @@ func newRollCommand() *cobra.Command {
 
   # A series of Secrets
   holdfast series roll secret/password --from-literal password=example --all --wait`,
-		Args: checked(arguments.Exactly("SERIES")),
+		Args: arguments.Exactly("SERIES"),
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd, args[0]) },
 	}
 	r.following.addFlags(cmd)
@@ -69,19 +70,19 @@ func (r *rolling) run(cmd *cobra.Command, name string) error {
 	}
 	switch {
 	case err != nil:
-		return unable(err)
+		return command.Unable(err)
 	case r.all && len(r.in) > 0:
-		return unable(errors.New("--in and --all cannot be combined: --all means all workloads of the namespace that refer to the series"))
+		return command.Unable(errors.New("--in and --all cannot be combined: --all means all workloads of the namespace that refer to the series"))
 	case !r.all && len(r.in) == 0:
-		return unable(errors.New("name the workloads with --in TYPE/NAME, or use --all"))
+		return command.Unable(errors.New("name the workloads with --in TYPE/NAME, or use --all"))
 	}
 	s, err := r.connect(cmd.ErrOrStderr())
 	if err != nil {
-		return unable(err)
+		return command.Unable(err)
 	}
 	object, err := r.sources.object(id, s.namespace)
 	if err != nil {
-		return unable(fmt.Errorf("the content of the series %s: %w", id, err))
+		return command.Unable(fmt.Errorf("the content of the series %s: %w", id, err))
 	}
 	ctx := cmd.Context()
 	known, err := s.members(ctx, id)
@@ -128,7 +129,7 @@ func (r *rolling) warnOfType(ctx context.Context, f *follower) error {
 		return nil // it is deleted meanwhile
 	}
 	if err != nil {
-		return unable(fmt.Errorf("read %s: %w", memberName(f.members.kind, name), withRight(err)))
+		return command.Unable(fmt.Errorf("read %s: %w", memberName(f.members.kind, name), withRight(err)))
 	}
 	if of, _, _ := unstructured.NestedString(newest.Object, "type"); of != string(corev1.SecretTypeOpaque) {
 		fmt.Fprintf(f.progress, "warning: %s has the type %s, and %s has %s: to keep the type, add --type %s\n",

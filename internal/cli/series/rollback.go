@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 )
 
 const rollbackHelp = `Point the references of workloads back to an older member of a series.
@@ -25,7 +26,7 @@ type rollingBack struct {
 }
 
 func newRollbackCommand() *cobra.Command {
-	r := &rollingBack{following: following{connection: newConnection()}}
+	r := &rollingBack{following: following{}}
 	cmd := &cobra.Command{
 		Use:   "rollback SERIES [--to HASH]",
 		Short: "Point references back to an older member of a series",
@@ -33,7 +34,7 @@ func newRollbackCommand() *cobra.Command {
 		Example: `  holdfast series rollback settings
   holdfast series rollback settings --to 7g2b4kt8mf --in deploy/web
   holdfast series rollback secret/password --dry-run`,
-		Args: checked(arguments.Exactly("SERIES")),
+		Args: arguments.Exactly("SERIES"),
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd, args[0]) },
 	}
 	r.following.addFlags(cmd)
@@ -47,11 +48,11 @@ func (r *rollingBack) run(cmd *cobra.Command, name string) error {
 		err = r.check()
 	}
 	if err != nil {
-		return unable(err)
+		return command.Unable(err)
 	}
 	s, err := r.connect(cmd.ErrOrStderr())
 	if err != nil {
-		return unable(err)
+		return command.Unable(err)
 	}
 	ctx := cmd.Context()
 	known, err := s.members(ctx, id)
@@ -77,7 +78,7 @@ func (r *rollingBack) run(cmd *cobra.Command, name string) error {
 	}
 	member, err := s.objects(id.kind).Get(ctx, to, metav1.GetOptions{})
 	if err != nil {
-		return unable(fmt.Errorf("read %s: %w", memberName(id.kind, to), withRight(err)))
+		return command.Unable(fmt.Errorf("read %s: %w", memberName(id.kind, to), withRight(err)))
 	}
 	if member.GetDeletionTimestamp() != nil {
 		return refused("%s is being deleted: name another member with --to: %s", memberName(id.kind, to), known.list())
@@ -98,7 +99,7 @@ func (s *server) workloads(ctx context.Context, m *members, named []string) ([]*
 		return nil, err
 	}
 	if len(unread) > 0 {
-		return nil, unable(fmt.Errorf("not all workloads could be read, so name those that you mean with --in: %w", unread[0]))
+		return nil, command.Unable(fmt.Errorf("not all workloads could be read, so name those that you mean with --in: %w", unread[0]))
 	}
 	return found, nil
 }

@@ -5,7 +5,7 @@
 //	root.AddCommand(series.NewCommand())
 //
 // A command exits with 0 if it did what it was asked, with 1 if it refused or the server did, and with 2 if the command line is wrong or the
-// command could not read what it needs. Its errors have the method ExitCode.
+// command could not read what it needs. Its errors have the exit codes of package command.
 //
 // The words: a member is a ConfigMap or Secret of a series. A workload is an object that refers to members. A reference follows when it is
 // changed from one member to another.
@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 )
 
 const help = `Replace immutable ConfigMaps and Secrets by new versions.
@@ -36,7 +37,7 @@ func NewCommand() *cobra.Command {
 		Use:   "series",
 		Short: "Replace immutable ConfigMaps and Secrets by new versions",
 		Long:  help,
-		Args:  checked(arguments.None),
+		Args:  arguments.None,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newRollCommand())
@@ -45,44 +46,8 @@ func NewCommand() *cobra.Command {
 	cmd.AddCommand(newAdoptCommand())
 	cmd.AddCommand(newUsedCommand())
 	cmd.AddCommand(newUnusedCommand())
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unable(err) })
 	return cmd
 }
 
-// The exit codes besides 0.
-const (
-	// exitRefused is the code if the command or the server refused.
-	exitRefused = 1
-	// exitUnable is the code if the command line is wrong, or the command could not read what it needs.
-	exitUnable = 2
-)
-
-// exitError is an error with an exit code.
-type exitError struct {
-	error
-	code int
-}
-
-// Unwrap returns the error without the code.
-func (e exitError) Unwrap() error { return e.error }
-
-// ExitCode returns the exit code of the process.
-func (e exitError) ExitCode() int { return e.code }
-
-// unable returns the error of a command that could not begin.
-func unable(err error) error {
-	if err == nil {
-		return nil
-	}
-	return exitError{err, exitUnable}
-}
-
 // refused returns the error of a command that changes nothing, or nothing more.
-func refused(format string, args ...any) error {
-	return exitError{fmt.Errorf(format, args...), exitRefused}
-}
-
-// checked returns a validator of the arguments with the exit code for a wrong command line.
-func checked(validate cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error { return unable(validate(cmd, args)) }
-}
+func refused(format string, args ...any) error { return command.Refused(fmt.Errorf(format, args...)) }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd/create"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/references"
 	"holdfast.dev/holdfast/internal/series"
 )
@@ -115,13 +116,13 @@ func (s *server) existing(ctx context.Context, id identity, object *unstructured
 	}
 	name := memberName(id.kind, object.GetName())
 	if err != nil {
-		return nil, unable(fmt.Errorf("read %s: %w", name, withRight(err)))
+		return nil, command.Unable(fmt.Errorf("read %s: %w", name, withRight(err)))
 	}
 	same, err := sameContent(id.kind, found, object)
 	immutable, _, _ := unstructured.NestedBool(found.Object, "immutable")
 	switch of := found.GetLabels()[series.Label]; {
 	case err != nil:
-		return nil, unable(fmt.Errorf("read %s: %w", name, err))
+		return nil, command.Unable(fmt.Errorf("read %s: %w", name, err))
 	case found.GetDeletionTimestamp() != nil:
 		return nil, refused("%s is being deleted: run the command again when it is gone", name)
 	case !same:

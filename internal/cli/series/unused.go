@@ -12,6 +12,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/referrers"
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/references"
 )
 
@@ -44,7 +45,7 @@ type unusedItem struct {
 }
 
 func newUnusedCommand() *cobra.Command {
-	o := unusedOptions{connection: newConnection()}
+	o := unusedOptions{}
 	cmd := &cobra.Command{
 		Use:   "unused",
 		Short: "List the ConfigMaps and Secrets that no object refers to",
@@ -54,10 +55,10 @@ func newUnusedCommand() *cobra.Command {
 
   # Those that are not immutable, too
   holdfast series unused --all`,
-		Args: checked(arguments.None),
+		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkOutput(o.output, outputJSON, outputYAML); err != nil {
-				return unable(err)
+				return command.Unable(err)
 			}
 			report, err := o.read(cmd)
 			if err != nil {
@@ -72,7 +73,7 @@ func newUnusedCommand() *cobra.Command {
 			return report.print(cmd.OutOrStdout())
 		},
 	}
-	o.addFlags(cmd.Flags())
+	o.AddNamespaceFlags(cmd.Flags())
 	cmd.Flags().BoolVarP(&o.everywhere, "all-namespaces", "A", false, "list the objects of all namespaces")
 	cmd.Flags().BoolVar(&o.mutable, "all", false, "list the objects that are not immutable, too")
 	cmd.Flags().StringVarP(&o.output, "output", "o", outputText, "json or yaml (default: a table)")
@@ -83,7 +84,7 @@ func newUnusedCommand() *cobra.Command {
 func (o unusedOptions) read(cmd *cobra.Command) (*unusedReport, error) {
 	s, err := o.connect(cmd.ErrOrStderr())
 	if err != nil {
-		return nil, unable(err)
+		return nil, command.Unable(err)
 	}
 	report, failed := &unusedReport{Items: []unusedItem{}}, []error(nil)
 	for _, kind := range []references.Kind{references.ConfigMap, references.Secret} {

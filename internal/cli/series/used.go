@@ -17,6 +17,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/referrers"
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/references"
 )
 
@@ -30,25 +31,25 @@ whole string in it. Objects of aggregated API servers do not count.
 Only "holdfast serve" has the index that answers this.`
 
 func newUsedCommand() *cobra.Command {
-	c, output := newConnection(), ""
+	c, output := connection{}, ""
 	cmd := &cobra.Command{
 		Use:   "used (cm|secret)/NAME",
 		Short: "Show which objects refer to a ConfigMap or a Secret",
 		Long:  usedHelp,
 		Example: `  holdfast series used cm/settings-5f2
   holdfast series used secret/db -n shop -o json`,
-		Args: checked(arguments.Exactly("(cm|secret)/NAME")),
+		Args: arguments.Exactly("(cm|secret)/NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkOutput(output, outputJSON, outputYAML); err != nil {
-				return unable(err)
+				return command.Unable(err)
 			}
 			kind, name, err := parseObject(args[0])
 			if err != nil {
-				return unable(err)
+				return command.Unable(err)
 			}
 			s, err := c.connect(cmd.ErrOrStderr())
 			if err != nil {
-				return unable(err)
+				return command.Unable(err)
 			}
 			answer := &referrers.References{}
 			path := fmt.Sprintf("/api/v1/namespaces/%s/%s/%s", s.namespace, resourceOf(kind).Resource, name)
@@ -61,7 +62,7 @@ func newUsedCommand() *cobra.Command {
 			return printUsed(cmd.OutOrStdout(), answer)
 		},
 	}
-	c.addFlags(cmd.Flags())
+	c.AddNamespaceFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&output, "output", "o", outputText, "json or yaml (default: a table)")
 	return cmd
 }
@@ -85,13 +86,13 @@ func (s *server) ask(ctx context.Context, path, mediaType string, into any) erro
 	}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Code == http.StatusNotAcceptable {
-		return exitError{errNoIndex, exitRefused}
+		return command.Refused(errNoIndex)
 	}
 	if err != nil {
-		return unable(withRight(err))
+		return command.Unable(withRight(err))
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return unable(fmt.Errorf("read the answer of the server: %w", err))
+		return command.Unable(fmt.Errorf("read the answer of the server: %w", err))
 	}
 	return nil
 }

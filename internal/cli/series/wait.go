@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/kubectl/pkg/polymorphichelpers"
+
+	"holdfast.dev/holdfast/internal/cli/command"
 )
 
 // pollInterval is how often --wait reads a workload.
@@ -22,7 +24,7 @@ func (f *follower) waitFor(ctx context.Context, w *workload) error {
 	}
 	viewer, err := polymorphichelpers.StatusViewerFor(w.live.GroupVersionKind().GroupKind())
 	if err != nil {
-		return unable(fmt.Errorf("%s: %w", w, err))
+		return command.Unable(fmt.Errorf("%s: %w", w, err))
 	}
 	last, unreachable := "", error(nil)
 	err = wait.PollUntilContextTimeout(ctx, pollInterval, f.timeout, true, func(ctx context.Context) (bool, error) {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/dynamic"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/definition/source"
 	"holdfast.dev/holdfast/internal/references"
 )
@@ -57,19 +58,19 @@ func (w *workload) references(kind references.Kind, namespace string) []referenc
 func (s *server) named(ctx context.Context, names []string) ([]*workload, error) {
 	for _, text := range names {
 		if of, name, _ := strings.Cut(text, "/"); of == "" || name == "" || strings.Contains(name, "/") {
-			return nil, unable(fmt.Errorf("--in %s: name each workload as TYPE/NAME, as in --in deploy/web,sts/db", cmp.Or(text, `""`)))
+			return nil, command.Unable(fmt.Errorf("--in %s: name each workload as TYPE/NAME, as in --in deploy/web,sts/db", cmp.Or(text, `""`)))
 		}
 	}
 	infos, err := resource.NewBuilder(s).Unstructured().NamespaceParam(s.namespace).DefaultNamespace().
 		ResourceTypeOrNameArgs(false, names...).Flatten().Do().Infos()
 	if err != nil {
-		return nil, unable(fmt.Errorf("read the workloads of --in in namespace %s: %w", s.namespace, withRight(err)))
+		return nil, command.Unable(fmt.Errorf("read the workloads of --in in namespace %s: %w", s.namespace, withRight(err)))
 	}
 	var found []*workload
 	for _, info := range infos {
 		live, isObject := info.Object.(*unstructured.Unstructured)
 		if !isObject {
-			return nil, unable(fmt.Errorf("read the workloads of --in: %T is not an object", info.Object))
+			return nil, command.Unable(fmt.Errorf("read the workloads of --in: %T is not an object", info.Object))
 		}
 		w := &workload{resource: info.Mapping.Resource, live: live}
 		if slices.ContainsFunc(found, func(other *workload) bool { return other.String() == w.String() }) {
@@ -117,11 +118,11 @@ func (s *server) rulesOf(ctx context.Context, w *workload) (*references.Rules, e
 		return nil, refused("%s: objects of this kind refer to no ConfigMap or Secret", w)
 	}
 	if err != nil {
-		return nil, unable(fmt.Errorf("read the definition of %s: %w", w, withRight(err)))
+		return nil, command.Unable(fmt.Errorf("read the definition of %s: %w", w, withRight(err)))
 	}
 	crd, err := source.FromServer(stored)
 	if err != nil {
-		return nil, unable(fmt.Errorf("decode the definition of %s: %w", w, err))
+		return nil, command.Unable(fmt.Errorf("decode the definition of %s: %w", w, err))
 	}
 	text, declared := crd.References()
 	if !declared {
@@ -164,7 +165,7 @@ func (s *server) all(ctx context.Context, m *members) (found []*workload, unread
 				break // the server does not have the kind
 			}
 			if err != nil {
-				return nil, nil, unable(fmt.Errorf("read the %s of namespace %s: %w", of.Resource, s.namespace, err))
+				return nil, nil, command.Unable(fmt.Errorf("read the %s of namespace %s: %w", of.Resource, s.namespace, err))
 			}
 			for i := range list.Items {
 				w := &workload{resource: of, live: &list.Items[i], rules: rules}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/immutability"
 	"holdfast.dev/holdfast/internal/connection"
@@ -57,6 +58,24 @@ func Audit(ctx context.Context, config Config) (found []finding.Finding, objects
 	a := &audit{server: server, config: config}
 	err = a.run(ctx)
 	return a.found, a.objects, err
+}
+
+// Installed reports whether a guard is installed on a cluster: it has the webhook configuration of a guard that runs, or the namespace that
+// "holdfast guard init" creates.
+func Installed(ctx context.Context, config *rest.Config) (bool, error) {
+	server, err := connection.Open(config, connection.Options{UserAgent: Name})
+	if err != nil {
+		return false, err
+	}
+	defer server.Close()
+	_, err = server.Typed.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = server.Typed.CoreV1().Namespaces().Get(ctx, Namespace, metav1.GetOptions{})
+	}
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // audit is one run of Audit.
