@@ -10,6 +10,8 @@ SHELL := /usr/bin/env bash
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT    ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 PREFIX    ?= /usr/local
+# The image that "guard init" installs comes from dist/release.env.
+HOLDFAST_IMAGE ?= $(shell sed -n 's/^HOLDFAST_IMAGE=//p' dist/release.env)
 ARGS      ?=
 BENCH     ?= .
 BENCHTIME ?= 1s
@@ -53,10 +55,12 @@ E2E := bin/peer/e2e.test bin/peer/kubectl
 # gotestsum prints one line per package and the output of failed tests.
 GOTESTSUM := $(CURDIR)/bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped --
 
+# What the linker sets.
+LINKED = cli.linkedVersion=$(VERSION) cli.linkedCommit=$(COMMIT) cli/image.linked=$(HOLDFAST_IMAGE)
+
 .PHONY: build
 build: ## build bin/holdfast
-	go build -buildvcs=false -ldflags '-s -w $(foreach name,linkedVersion=$(VERSION) linkedCommit=$(COMMIT),-X holdfast.dev/holdfast/internal/cli.$(name))' \
-		-o bin/holdfast ./cmd/holdfast
+	go build -buildvcs=false -ldflags '-s -w $(LINKED:%=-X holdfast.dev/holdfast/internal/%)' -o bin/holdfast ./cmd/holdfast
 
 .PHONY: run
 run: build ## build and start the server (ARGS="--secure-port 0" adds flags)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/image"
 	"holdfast.dev/holdfast/internal/othercluster/guard"
 	guardsetup "holdfast.dev/holdfast/internal/othercluster/guard/setup"
 	"holdfast.dev/holdfast/internal/othercluster/installation"
@@ -44,11 +45,16 @@ func newInitCommand(program Program) *cobra.Command {
   holdfast guard init --dry-run -o yaml > guard.yaml
   holdfast guard init --webhook-url https://10.0.0.7:9443`,
 		Args: arguments.None,
-		RunE: func(cmd *cobra.Command, _ []string) error { return i.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if i.url == "" {
+				image.Note(cmd.ErrOrStderr(), i.image, program.Version)
+			}
+			return i.run(cmd)
+		},
 	}
 	flags := cmd.Flags()
 	i.connection.addFlags(flags)
-	flags.StringVar(&i.image, "image", "holdfast:"+program.Version, "image of the guard, whose entry point is holdfast")
+	flags.StringVar(&i.image, "image", image.Default(program.Version), "image of the guard, whose entry point is holdfast")
 	flags.StringVar(&i.url, "webhook-url", "", "where the API server reaches a guard that runs outside of the cluster (https)")
 	flags.BoolVar(&i.certManager, "cert-manager", false, "let cert-manager make the certificate; it must be installed")
 	flags.BoolVar(&i.dryRun, "dry-run", false, "print what would be applied, with new keys, and ask no server")

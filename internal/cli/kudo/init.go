@@ -13,6 +13,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
 	"holdfast.dev/holdfast/internal/cli/command"
+	"holdfast.dev/holdfast/internal/cli/image"
 	"holdfast.dev/holdfast/internal/othercluster/installation"
 	"holdfast.dev/holdfast/internal/othercluster/manager"
 	"holdfast.dev/holdfast/internal/othercluster/manager/setup"
@@ -38,6 +39,8 @@ type initialization struct {
 	waiting
 	image, account, webhookURL, output string
 	dryRun, crdOnly, verify            bool
+	// note says so if no registry has the image.
+	note func()
 }
 
 func newInitCommand(program Program) *cobra.Command {
@@ -50,11 +53,18 @@ func newInitCommand(program Program) *cobra.Command {
   holdfast kudo init --dry-run -o yaml | kubectl apply -f -
   holdfast kudo init --webhook-url https://10.0.0.7:9443`,
 		Args: arguments.None,
-		RunE: func(cmd *cobra.Command, _ []string) error { return i.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			i.note = func() {
+				if i.webhookURL == "" && !i.crdOnly && !i.verify {
+					image.Note(cmd.ErrOrStderr(), i.image, program.Version)
+				}
+			}
+			return i.run(cmd)
+		},
 	}
 	flags := cmd.Flags()
 	i.connection.addServerFlags(flags)
-	flags.StringVar(&i.image, "image", "holdfast:"+program.Version, "image of the manager, whose entry point is holdfast")
+	flags.StringVar(&i.image, "image", image.Default(program.Version), "image of the manager, whose entry point is holdfast")
 	flags.StringVarP(&i.image, "kudo-image", "i", i.image, "the same as --image")
 	flags.StringVar(&i.account, "service-account", manager.Name, "service account of the manager; init creates it if it is missing")
 	flags.StringVar(&i.webhookURL, "webhook-url", "", "where the API server reaches a manager that runs outside of the cluster (https)")
@@ -102,6 +112,7 @@ func (i *initialization) print(out io.Writer, config setup.Config) error {
 	if err != nil {
 		return err
 	}
+	i.note()
 	return installation.Print(out, objects, format)
 }
 
@@ -130,8 +141,12 @@ func (i *initialization) install(ctx context.Context, config setup.Config, out i
 	if i.verify && err == nil && differing > 0 {
 		err = command.Refused(fmt.Errorf("objects that are missing or differ: %d; run init to install them", differing))
 	}
-	if err != nil || !i.wait {
+	if err != nil {
 		return err
+	}
+	i.note()
+	if !i.wait {
+		return nil
 	}
 	limited := ctx
 	if i.timeout > 0 {

@@ -1,4 +1,4 @@
-package main
+package bundle
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ const (
 // writeImage writes the container image as an OCI archive: an image for each Linux platform, and
 // an index of them. It needs neither a registry nor a daemon, because the image has one layer
 // and no base image.
-func (r release) writeImage(binaries []binary) error {
+func (r Release) writeImage(binaries []Binary) error {
 	layout := ociLayout{date: r.Date}
 	index := v1.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: v1.MediaTypeImageIndex}
 	for _, b := range binaries {
@@ -42,15 +42,15 @@ func (r release) writeImage(binaries []binary) error {
 	if err != nil {
 		return err
 	}
-	images.Annotations = map[string]string{v1.AnnotationRefName: r.Version, "io.containerd.image.name": program + ":" + r.Version}
+	images.Annotations = map[string]string{v1.AnnotationRefName: r.Version, "io.containerd.image.name": r.Image + ":" + r.Version}
 	index.Manifests = []v1.Descriptor{images}
-	return create(filepath.Join(r.out, program+"_"+r.Version+"_image.oci.tar"), func(file io.Writer) error {
+	return create(filepath.Join(r.Out, r.ImageArchive()), func(file io.Writer) error {
 		return layout.writeTo(file, index)
 	})
 }
 
 // addImage adds the image for one platform, and returns the descriptor of its manifest.
-func (r release) addImage(layout *ociLayout, b binary) (v1.Descriptor, error) {
+func (r Release) addImage(layout *ociLayout, b Binary) (v1.Descriptor, error) {
 	plain := digest.Canonical.Digester()
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
@@ -86,7 +86,7 @@ func (r release) addImage(layout *ociLayout, b binary) (v1.Descriptor, error) {
 
 // imageFiles are the files of the image: the program by its three names, its user, a folder for
 // data and one for temporary files.
-func imageFiles(b binary) []entry {
+func imageFiles(b Binary) []entry {
 	files := []entry{
 		{name: "etc/", mode: 0o755},
 		{name: "etc/passwd", mode: 0o644, content: []byte("holdfast:x:65532:65532::" + imageHome + ":/sbin/nologin\n")},
@@ -95,7 +95,7 @@ func imageFiles(b binary) []entry {
 		{name: "usr/", mode: 0o755},
 		{name: "usr/local/", mode: 0o755},
 		{name: "usr/local/bin/", mode: 0o755},
-		{name: "usr/local/bin/" + program, mode: 0o755, file: b.path},
+		{name: "usr/local/bin/" + program, mode: 0o755, file: b.Path},
 	}
 	for _, link := range links {
 		files = append(files, entry{name: "usr/local/bin/" + link, link: program})

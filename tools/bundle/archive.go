@@ -1,4 +1,4 @@
-package main
+package bundle
 
 import (
 	"archive/tar"
@@ -18,21 +18,21 @@ var links = []string{"kubectl-holdfast", "kubectl-kudo", "kubectl_complete-holdf
 
 // archive is the archive with the program for one platform.
 type archive struct {
-	platform
+	Platform
 	// Name is the name of the file, and SHA256 its checksum in hexadecimal.
 	Name, SHA256 string
 }
 
 // writeArchive writes the archive for one platform: the program, its links and the license.
-func (r release) writeArchive(b binary) (archive, error) {
-	made := archive{platform: b.platform, Name: r.name(b.platform, ".tar.gz")}
-	entries := []entry{{name: program, mode: 0o755, file: b.path}}
+func (r Release) writeArchive(b Binary) (archive, error) {
+	made := archive{Platform: b.Platform, Name: r.name(b.Platform, ".tar.gz")}
+	entries := []entry{{name: program, mode: 0o755, file: b.Path}}
 	for _, link := range links {
 		entries = append(entries, entry{name: link, link: program})
 	}
-	entries = append(entries, entry{name: "LICENSE", mode: 0o644, file: filepath.Join(r.source, "LICENSE")})
+	entries = append(entries, entry{name: "LICENSE", mode: 0o644, file: filepath.Join(r.Source, "LICENSE")})
 	sum := sha256.New()
-	err := create(filepath.Join(r.out, made.Name), func(file io.Writer) error {
+	err := create(filepath.Join(r.Out, made.Name), func(file io.Writer) error {
 		zipped := gzip.NewWriter(io.MultiWriter(file, sum))
 		return errors.Join(writeTar(zipped, r.Date, entries), zipped.Close())
 	})

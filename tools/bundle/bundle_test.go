@@ -1,4 +1,4 @@
-package main
+package bundle
 
 import (
 	"archive/tar"
@@ -21,29 +21,34 @@ import (
 // writeRelease writes a release in which the test itself stands for the program of every
 // platform, and returns its files.
 func writeRelease(t *testing.T) map[string][]byte {
+	return writeReleaseOf(t, "registry.example.com/holdfast")
+}
+
+// writeReleaseOf writes a release with an image.
+func writeReleaseOf(t *testing.T, image string) map[string][]byte {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := release{
-		Version: "v1.2.3", Commit: "0123abc", Date: time.Unix(1790000000, 0).UTC(), URL: "https://example.com/releases",
-		source: filepath.Join("..", ".."), out: t.TempDir(),
+	r := Release{
+		Version: "v1.2.3", Commit: "0123abc", Date: time.Unix(1790000000, 0).UTC(), URL: "https://example.com/releases", Image: image,
+		Source: filepath.Join("..", ".."), Out: t.TempDir(),
 	}
-	var binaries []binary
-	for _, p := range platforms {
-		binaries = append(binaries, binary{platform: p, path: self})
+	var binaries []Binary
+	for _, p := range Platforms {
+		binaries = append(binaries, Binary{Platform: p, Path: self})
 	}
-	if err := r.write(binaries); err != nil {
+	if err := r.Write(binaries); err != nil {
 		t.Fatal(err)
 	}
-	found, err := os.ReadDir(r.out)
+	found, err := os.ReadDir(r.Out)
 	if err != nil {
 		t.Fatal(err)
 	}
 	files := map[string][]byte{}
 	for _, file := range found {
-		if files[file.Name()], err = os.ReadFile(filepath.Join(r.out, file.Name())); err != nil {
+		if files[file.Name()], err = os.ReadFile(filepath.Join(r.Out, file.Name())); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,14 +68,73 @@ func TestRelease(t *testing.T) {
 	checkArchive(t, files["holdfast_v1.2.3_linux_arm64.tar.gz"])
 	checkMaterials(t, files["holdfast_v1.2.3_darwin_arm64.cdx.json"])
 	checkImage(t, files["holdfast_v1.2.3_image.oci.tar"])
+	checkImageOfObjects(t, files, `image: "registry.example.com/holdfast:v1.2.3"`,
+		"- name: holdfast\n  newName: registry.example.com/holdfast\n  newTag: v1.2.3\n")
 	for _, name := range []string{"holdfast.rb", "krew-holdfast.yaml", "krew-kudo.yaml"} {
-		for _, p := range platforms {
+		for _, p := range Platforms {
 			archive := "holdfast_v1.2.3_" + p.OS + "_" + p.Arch + ".tar.gz"
 			sum := digest.Canonical.FromBytes(files[archive]).Encoded()
 			text := string(files[name])
 			if !strings.Contains(text, "https://example.com/releases/v1.2.3/"+archive) || !strings.Contains(text, sum) {
 				t.Errorf("%s does not have %s with its checksum:\n%s", name, archive, text)
 			}
+		}
+	}
+}
+
+// TestPlaceholder checks that a release without a registry names no image.
+func TestPlaceholder(t *testing.T) {
+	checkImageOfObjects(t, writeReleaseOf(t, PlaceholderImage), `image: ""`, "- name: holdfast\n  newTag: latest\n")
+}
+
+// checkImageOfObjects checks the image in the chart and in the kustomizations, and the version of the chart.
+func checkImageOfObjects(t *testing.T, files map[string][]byte, inChart, inKustomization string) {
+	t.Helper()
+	chart := unpack(t, files["holdfast-guard-1.2.3.tgz"])
+	if !strings.Contains(chart["holdfast-guard/values.yaml"], "\n"+inChart+"\n") {
+		t.Errorf("the chart does not have %s:\n%.300s", inChart, chart["holdfast-guard/values.yaml"])
+	}
+	if text := chart["holdfast-guard/Chart.yaml"]; !strings.Contains(text, "\nversion: 1.2.3\nappVersion: v1.2.3\n") {
+		t.Errorf("the chart has another version:\n%s", text)
+	}
+	if chart["holdfast-guard/templates/workload.yaml"] == "" || chart["holdfast-guard/crds/kind.yaml"] == "" {
+		t.Error("the chart lacks templates or kinds")
+	}
+	dist := unpack(t, files["holdfast_v1.2.3_dist.tar.gz"])
+	kustomizations := 0
+	for name, text := range dist {
+		if !strings.HasPrefix(name, "holdfast-v1.2.3/dist/kustomize/") || !strings.HasSuffix(name, "/kustomization.yaml") {
+			continue
+		}
+		kustomizations++
+		if !strings.Contains(text, inKustomization) {
+			t.Errorf("%s does not have %q:\n%s", name, inKustomization, text)
+		}
+	}
+	if kustomizations != 3 || dist["holdfast-v1.2.3/internal/othercluster/guard/setup/objects/kustomization.yaml"] == "" {
+		t.Errorf("%d kustomizations in %d files, or not the objects of the guard", kustomizations, len(dist))
+	}
+}
+
+// unpack returns the files of a tar archive that is compressed with gzip.
+func unpack(t *testing.T, data []byte) map[string]string {
+	t.Helper()
+	unzipped, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for header, content := range readTar(t, unzipped) {
+		files[header.Name] = string(content)
+	}
+	return files
+}
+
+func TestEdit(t *testing.T) {
+	for text, want := range map[string]string{"a b": "a c", "a": "want one", "b b": "want one"} {
+		got, err := edit{"b", "c"}.apply([]byte(text))
+		if err != nil && !strings.HasPrefix(err.Error(), want) || err == nil && string(got) != want {
+			t.Errorf("%q: got %q, %v", text, got, err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package bundle
 
 import (
 	"crypto/sha256"
@@ -23,9 +23,7 @@ var manifests = []struct{ file, template, plugin string }{
 
 // manifest is what a template gets.
 type manifest struct {
-	release
-	// Number is the version without its v.
-	Number   string
+	Release
 	Archives []archive
 	// Plugin is the name of a plugin of kubectl.
 	Plugin string
@@ -34,7 +32,7 @@ type manifest struct {
 // Archive returns the archive for a platform.
 func (m manifest) Archive(os, arch string) (archive, error) {
 	for _, a := range m.Archives {
-		if a.platform == (platform{os, arch}) {
+		if a.Platform == (Platform{os, arch}) {
 			return a, nil
 		}
 	}
@@ -42,14 +40,14 @@ func (m manifest) Archive(os, arch string) (archive, error) {
 }
 
 // writeManifests writes the formula for Homebrew and the manifests for krew.
-func (r release) writeManifests(archives []archive) error {
+func (r Release) writeManifests(archives []archive) error {
 	parsed, err := template.ParseFS(templates, "templates/*")
 	if err != nil {
 		return err
 	}
 	for _, m := range manifests {
-		values := manifest{release: r, Number: strings.TrimPrefix(r.Version, "v"), Archives: archives, Plugin: m.plugin}
-		err := create(filepath.Join(r.out, m.file), func(file io.Writer) error {
+		values := manifest{Release: r, Archives: archives, Plugin: m.plugin}
+		err := create(filepath.Join(r.Out, m.file), func(file io.Writer) error {
 			return parsed.ExecuteTemplate(file, m.template, values)
 		})
 		if err != nil {
@@ -63,8 +61,8 @@ func (r release) writeManifests(archives []archive) error {
 const checksumFile = "checksums.txt"
 
 // writeChecksums writes the checksums of all files of the release.
-func (r release) writeChecksums() error {
-	files, err := os.ReadDir(r.out)
+func (r Release) writeChecksums() error {
+	files, err := os.ReadDir(r.Out)
 	if err != nil {
 		return err
 	}
@@ -73,13 +71,13 @@ func (r release) writeChecksums() error {
 		if file.Name() == checksumFile {
 			continue
 		}
-		sum, err := checksum(filepath.Join(r.out, file.Name()))
+		sum, err := checksum(filepath.Join(r.Out, file.Name()))
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(&lines, "%s  %s\n", sum, file.Name())
 	}
-	return os.WriteFile(filepath.Join(r.out, checksumFile), []byte(lines.String()), 0o644)
+	return os.WriteFile(filepath.Join(r.Out, checksumFile), []byte(lines.String()), 0o644)
 }
 
 // checksum returns the SHA-256 of a file in hexadecimal.

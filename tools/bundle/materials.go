@@ -1,4 +1,4 @@
-package main
+package bundle
 
 import (
 	"debug/buildinfo"
@@ -56,8 +56,8 @@ type dependency struct {
 
 // writeMaterials writes the bill of materials of a program, from the information that the Go
 // linker has put into it: the modules that are in the program, and nothing else.
-func (r release) writeMaterials(b binary) error {
-	info, err := buildinfo.ReadFile(b.path)
+func (r Release) writeMaterials(b Binary) error {
+	info, err := buildinfo.ReadFile(b.Path)
 	if err != nil {
 		return err
 	}
@@ -65,11 +65,11 @@ func (r release) writeMaterials(b binary) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(r.out, r.name(b.platform, ".cdx.json")), append(data, '\n'), 0o644)
+	return os.WriteFile(filepath.Join(r.Out, r.name(b.Platform, ".cdx.json")), append(data, '\n'), 0o644)
 }
 
 // materials returns the bill of materials for the information in a program.
-func (r release) materials(info *debug.BuildInfo) bill {
+func (r Release) materials(info *debug.BuildInfo) bill {
 	whole := moduleComponent("application", info.Main.Path, r.Version)
 	made := bill{
 		Format: "CycloneDX", SpecVersion: "1.6", Version: 1,
