@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
 )
@@ -61,7 +62,7 @@ func (e *FenceError) Error() string {
 	return fmt.Sprintf("%s has the revision %d, not %d", e.Key, e.Current, e.Revision)
 }
 
-// fencedClient writes keys in transactions that compare the fence of the context.
+// fencedClient writes keys in transactions that compare the fence of the context, and make the changes of its plan.
 type fencedClient struct {
 	kubernetes.Interface
 	kv clientv3.KV
@@ -71,40 +72,64 @@ type fencedClient struct {
 func (c fencedClient) OptimisticPut(
 	ctx context.Context, key string, value []byte, expected int64, options kubernetes.PutOptions,
 ) (kubernetes.PutResponse, error) {
-	fence, ok := FenceOf(ctx)
-	if !ok {
+	plain := func() (kubernetes.PutResponse, error) {
 		return c.Interface.OptimisticPut(ctx, key, value, expected, options)
 	}
-	put := clientv3.OpPut(key, string(value), clientv3.WithLease(options.LeaseID))
-	return c.write(ctx, fence, expected, put)
+	put := func() clientv3.Op { return clientv3.OpPut(key, string(value), clientv3.WithLease(options.LeaseID)) }
+	return c.write(ctx, objectWrite{key, expected, put, plain})
 }
 
 // OptimisticDelete implements kubernetes.Interface.
 func (c fencedClient) OptimisticDelete(
 	ctx context.Context, key string, expected int64, options kubernetes.DeleteOptions,
 ) (kubernetes.DeleteResponse, error) {
-	fence, ok := FenceOf(ctx)
-	if !ok {
-		return c.Interface.OptimisticDelete(ctx, key, expected, options)
+	plain := func() (kubernetes.PutResponse, error) {
+		answer, err := c.Interface.OptimisticDelete(ctx, key, expected, options)
+		return kubernetes.PutResponse(answer), err
 	}
-	answer, err := c.write(ctx, fence, expected, clientv3.OpDelete(key))
+	remove := func() clientv3.Op { return clientv3.OpDelete(key) }
+	answer, err := c.write(ctx, objectWrite{key, expected, remove, plain})
 	return kubernetes.DeleteResponse(answer), err
+}
+
+// objectWrite is a write of an object that has the expected revision.
+type objectWrite struct {
+	key      string
+	expected int64
+	op       func() clientv3.Op
+	// plain makes the write without a fence and without a plan.
+	plain func() (kubernetes.PutResponse, error)
 }
 
 // write commits a write if the written key has the expected revision and the fence holds or can be renewed. If the key has another
 // revision, the answer has the current pair of the key: the caller of the library then tries again.
-func (c fencedClient) write(ctx context.Context, fence Fence, expected int64, op clientv3.Op) (kubernetes.PutResponse, error) {
-	for renewed := 0; ; renewed++ {
-		response, err := c.writeOnce(ctx, fence, expected, op)
+func (c fencedClient) write(ctx context.Context, w objectWrite) (kubernetes.PutResponse, error) {
+	fence, fenced := FenceOf(ctx)
+	plan, again := planOf(ctx), false
+	for tries := 0; ; tries++ {
+		beside, err := plan(ctx, again)
+		if err != nil {
+			return kubernetes.PutResponse{}, err
+		}
+		if beside == nil && !fenced {
+			return w.plain()
+		}
+		response, err := c.writeOnce(ctx, fence, beside, w)
+		again = errors.Is(err, errBeside)
 		var failed *FenceError
-		if !errors.As(err, &failed) || fence.Renew == nil || renewed == renewals {
+		switch {
+		case tries == renewals:
+			return response, err
+		case again:
+		case errors.As(err, &failed) && fence.Renew != nil:
+			revision, ok := fence.Renew(ctx, failed)
+			if !ok {
+				return response, err
+			}
+			fence.Revision = revision
+		default:
 			return response, err
 		}
-		revision, ok := fence.Renew(ctx, failed)
-		if !ok {
-			return response, err
-		}
-		fence.Revision = revision
 	}
 }
 
@@ -121,53 +146,70 @@ func (f Fence) conditions() []clientv3.Cmp {
 }
 
 // writeOnce is write with one transaction.
-func (c fencedClient) writeOnce(ctx context.Context, fence Fence, expected int64, op clientv3.Op) (kubernetes.PutResponse, error) {
-	key := string(op.KeyBytes())
-	otherwise := []clientv3.Op{clientv3.OpGet(key)}
+func (c fencedClient) writeOnce(ctx context.Context, fence Fence, beside *Beside, w objectWrite) (kubernetes.PutResponse, error) {
+	otherwise := append([]clientv3.Op{clientv3.OpGet(w.key)}, beside.reads()...)
 	if fence.Key != "" {
 		otherwise = append(otherwise, clientv3.OpGet(fence.Key, clientv3.WithKeysOnly()))
 	}
-	conditions := append(fence.conditions(), clientv3.Compare(clientv3.ModRevision(key), "=", expected))
-	answer, err := c.kv.Txn(ctx).If(conditions...).Then(op).Else(otherwise...).Commit()
+	conditions := append(fence.conditions(), clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expected))
+	conditions = append(conditions, beside.conditions()...)
+	operations := append([]clientv3.Op{w.op()}, beside.operations()...)
+	answer, err := c.kv.Txn(ctx).If(conditions...).Then(operations...).Else(otherwise...).Commit()
 	if err != nil {
 		return kubernetes.PutResponse{}, err
 	}
 	response := kubernetes.PutResponse{Succeeded: answer.Succeeded, Revision: answer.Header.Revision}
 	if answer.Succeeded {
+		if beside != nil && beside.Written != nil {
+			beside.Written(answer.Header.Revision)
+		}
 		return response, nil
 	}
-	var stored int64
-	if found := answer.Responses[0].GetResponseRange().Kvs; len(found) > 0 {
-		response.KV, stored = found[0], found[0].ModRevision
-	}
-	failed := &FenceError{Fence: fence, Current: answer.Header.Revision}
-	if fence.Key != "" {
-		failed.Current = 0
-		if found := answer.Responses[1].GetResponseRange().Kvs; len(found) > 0 {
-			failed.Current = found[0].ModRevision
+	found := make([]*mvccpb.KeyValue, len(answer.Responses))
+	for i, read := range answer.Responses {
+		found[i] = &mvccpb.KeyValue{} // a key that does not exist has the revision zero
+		if pairs := read.GetResponseRange().Kvs; len(pairs) > 0 {
+			found[i] = pairs[0]
 		}
 	}
-	holds := failed.Current == fence.Revision
-	if fence.Key == "" {
-		// The key itself was not written, so another one was.
-		holds = stored != expected
+	if len(found[0].Key) > 0 {
+		response.KV = found[0]
 	}
-	if holds {
-		return response, nil
+	return response, c.cause(fence, beside, w, answer.Header.Revision, found)
+}
+
+// cause returns which condition of a transaction did not hold, by the pairs that it has read: the object, the keys beside it, and the key
+// of the fence. It returns nil if it was that of the object.
+func (fencedClient) cause(fence Fence, beside *Beside, w objectWrite, revision int64, found []*mvccpb.KeyValue) error {
+	if fence.Key != "" {
+		if current := found[len(found)-1].ModRevision; current != fence.Revision {
+			return &FenceError{Fence: fence, Current: current}
+		}
 	}
-	return response, failed
+	if found[0].ModRevision != w.expected {
+		return nil
+	}
+	var created []int64
+	for _, pair := range found[1:] {
+		created = append(created, pair.CreateRevision)
+	}
+	if fence.Key != "" || len(fence.Spans) == 0 || !beside.holds(created) {
+		return errBeside
+	}
+	// The key itself was not written, so a key of the spans was.
+	return &FenceError{Fence: fence, Current: revision}
 }
 
 // Replace stores another value under the key of a pair, if the stored pair is still this one and the fence of the context holds. The key
 // keeps its lease. It reports whether it stored the value.
 func (c *Client) Replace(ctx context.Context, pair Pair, value []byte) (bool, error) {
-	put := clientv3.OpPut(pair.Key, string(value), clientv3.WithIgnoreLease())
-	if fence, ok := FenceOf(ctx); ok {
-		answer, err := fencedClient{kv: c.shared.KV}.write(ctx, fence, pair.Revision, put)
+	put := func() clientv3.Op { return clientv3.OpPut(pair.Key, string(value), clientv3.WithIgnoreLease()) }
+	if _, ok := FenceOf(ctx); ok {
+		answer, err := fencedClient{kv: c.shared.KV}.write(ctx, objectWrite{key: pair.Key, expected: pair.Revision, op: put})
 		return answer.Succeeded, err
 	}
 	same := clientv3.Compare(clientv3.ModRevision(pair.Key), "=", pair.Revision)
-	answer, err := c.shared.Txn(ctx).If(same).Then(put).Commit()
+	answer, err := c.shared.Txn(ctx).If(same).Then(put()).Commit()
 	if err != nil {
 		return false, fmt.Errorf("write %s: %w", pair.Key, err)
 	}

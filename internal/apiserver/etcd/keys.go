@@ -13,8 +13,8 @@ import (
 type Pair struct {
 	Key   string
 	Value []byte
-	// Revision is the one of the last write of the key.
-	Revision int64
+	// Revision is the one of the last write of the key, and Created that of the first write since it was last deleted.
+	Revision, Created int64
 }
 
 // Range names a part of the keys with a prefix, sorted by key.
@@ -57,7 +57,7 @@ func (c *Client) Page(ctx context.Context, r Range) (Page, error) {
 		page.Revision = found.Header.Revision
 	}
 	for _, kv := range found.Kvs {
-		page.Pairs = append(page.Pairs, Pair{Key: string(kv.Key), Value: kv.Value, Revision: kv.ModRevision})
+		page.Pairs = append(page.Pairs, Pair{Key: string(kv.Key), Value: kv.Value, Revision: kv.ModRevision, Created: kv.CreateRevision})
 	}
 	return page, nil
 }
@@ -93,12 +93,22 @@ func (c *Client) Firsts(ctx context.Context, prefixes []string) ([]*Pair, error)
 		for _, response := range found.Responses {
 			var first *Pair
 			for _, kv := range response.GetResponseRange().Kvs {
-				first = &Pair{Key: string(kv.Key), Value: kv.Value, Revision: kv.ModRevision}
+				first = &Pair{Key: string(kv.Key), Value: kv.Value, Revision: kv.ModRevision, Created: kv.CreateRevision}
 			}
 			firsts = append(firsts, first)
 		}
 	}
 	return firsts, nil
+}
+
+// Add stores a pair if its key does not exist. It reports whether it stored the pair.
+func (c *Client) Add(ctx context.Context, pair Pair) (bool, error) {
+	absent := clientv3.Compare(clientv3.CreateRevision(pair.Key), "=", 0)
+	answer, err := c.shared.Txn(ctx).If(absent).Then(clientv3.OpPut(pair.Key, string(pair.Value))).Commit()
+	if err != nil {
+		return false, fmt.Errorf("write %s: %w", pair.Key, err)
+	}
+	return answer.Succeeded, nil
 }
 
 // Change is a write of a key, or its deletion, which has no value.
@@ -131,7 +141,7 @@ func (c *Client) Watch(ctx context.Context, prefix string, w Watcher) error {
 		}
 		for _, event := range response.Events {
 			w.Change(Change{
-				Pair:    Pair{Key: string(event.Kv.Key), Value: event.Kv.Value, Revision: event.Kv.ModRevision},
+				Pair:    Pair{Key: string(event.Kv.Key), Value: event.Kv.Value, Revision: event.Kv.ModRevision, Created: event.Kv.CreateRevision},
 				Deleted: event.Type == clientv3.EventTypeDelete,
 			})
 		}
