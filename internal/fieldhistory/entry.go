@@ -34,7 +34,8 @@ type Entry struct {
 	// APIVersion is the version of the object that the paths and values are of.
 	APIVersion string    `json:"apiVersion"`
 	Operation  Operation `json:"operation"`
-	// Truncated says that the write changed so much that history does not say what.
+	// Truncated says that history does not say what has changed: the write changed too much, or, in an entry without a user, the object
+	// has changed while the server did not record it.
 	Truncated bool     `json:"truncated,omitempty"`
 	Changes   []Change `json:"changes,omitempty"`
 }

@@ -11,8 +11,8 @@ import (
 	"holdfast.dev/holdfast/value"
 )
 
-// ErrTruncated is the error of Revert for an entry that does not say what the write changed.
-var ErrTruncated = errors.New("the write changed so much that history does not say what")
+// ErrTruncated is the error of Revert for an entry that does not say what has changed.
+var ErrTruncated = errors.New("history does not say what has changed")
 
 // ErrWhole is the error of Revert if history does not keep the value of the whole object, or the value around a field.
 var ErrWhole = errors.New("history does not keep the object before the write")
