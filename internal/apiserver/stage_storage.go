@@ -8,9 +8,11 @@ import (
 	"holdfast.dev/holdfast/internal/access/node"
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
+	"holdfast.dev/holdfast/internal/apiserver/recording"
 	"holdfast.dev/holdfast/internal/apiserver/selection"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
+	"holdfast.dev/holdfast/internal/fieldhistory"
 )
 
 // storageStage is the result of openStorage.
@@ -19,6 +21,8 @@ type storageStage struct {
 	// usage says which objects the pods of each node use; selection lists them.
 	usage     *node.Index
 	selection *selection.Selection
+	// recorder records the history of objects.
+	recorder *recording.Recorder
 }
 
 // openStorage is the stage that gives registries their storage. It checks that the
@@ -39,9 +43,17 @@ func openStorage(ctx context.Context, b start.Base) (storageStage, error) {
 	if !b.Config.WithoutReferences {
 		observers = b.References.Observe(observers)
 	}
+	recorder, err := recording.New(ctx, recording.Config{
+		Client: b.Etcd, Transformers: encrypted.Transformers, Bounds: fieldhistory.Bounds{Entries: b.Config.History.Entries, Bytes: b.Config.History.Bytes},
+	})
+	if err != nil {
+		return storageStage{}, err
+	}
+	recorder.Serve(b.Generic)
+	b.Metrics.MustRegister(recorder.Collectors()...)
 	b.Generic.RESTOptionsGetter = storage.Options{
-		Client: b.Etcd, Scheme: b.Scheme, Codecs: b.Codecs, Transformers: encrypted.Transformers, Observers: observers, Counts: b.Generic.StorageObjectCountTracker,
+		Client: b.Etcd, Scheme: b.Scheme, Codecs: b.Codecs, Transformers: encrypted.Transformers, Observers: recorder.Observe(observers), Recorder: recorder, Counts: b.Generic.StorageObjectCountTracker,
 		JSON: []schema.GroupResource{definitions.Resource},
 	}
-	return storageStage{readable: readable, usage: usage, selection: selected}, nil
+	return storageStage{readable: readable, usage: usage, selection: selected, recorder: recorder}, nil
 }

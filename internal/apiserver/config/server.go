@@ -113,6 +113,8 @@ type Server struct {
 	// CollectAtLeast is how long no object refers to a ConfigMap or a Secret at least before the server marks it, and how long it is marked
 	// before the server deletes it. The default is a minute.
 	CollectAtLeast time.Duration
+	// History bounds the history of objects.
+	History History
 	// Features are the feature gates of the built-in kinds, from native.NewFeatures; nil
 	// means their defaults.
 	Features featuregate.FeatureGate
@@ -195,6 +197,9 @@ func (c Server) WithDefaults() (Server, error) {
 	}
 	if c.RecheckInterval < 0 {
 		return c, fmt.Errorf("recheck interval %v: must be positive", c.RecheckInterval)
+	}
+	if err := c.History.complete(); err != nil {
+		return c, err
 	}
 	if c.Features == nil {
 		c.Features = native.NewFeatures()

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/storage"
@@ -16,8 +17,6 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 	"k8s.io/client-go/tools/cache"
-
-	"holdfast.dev/holdfast/internal/apiserver/etcd"
 )
 
 // historyEvents is about how many events of one resource the watch cache keeps for
@@ -29,9 +28,10 @@ const historyEvents = 5_000
 // of objects of a megabyte would be gigabytes. The watch cache keeps the last 100 events in any case.
 const historyBytes = 64 << 20
 
-// withBoundedHistory returns storage behind upstream's watch cache. The history of the cache
-// is bounded, see datedStorage. The observer, if it is not nil, sees all lists and events that the cache reads.
-func withBoundedHistory(client *etcd.Client, o Observer) generic.StorageDecorator {
+// decorator returns storage behind upstream's watch cache. The history of the cache is bounded, see datedStorage. The observer of the
+// resource, if it has one, sees all lists and events that the cache reads. The kind is that of a built-in kind.
+func (o Options) decorator(resource schema.GroupResource, kind schema.GroupVersionKind) generic.StorageDecorator {
+	observer := o.Observers[resource]
 	return func(
 		config *storagebackend.ConfigForResource,
 		resourcePrefix string,
@@ -41,13 +41,13 @@ func withBoundedHistory(client *etcd.Client, o Observer) generic.StorageDecorato
 		triggers storage.IndexerFuncs,
 		indexers *cache.Indexers,
 	) (storage.Interface, factory.DestroyFunc, error) {
-		raw, destroyRaw, err := client.Storage(config, newFunc, newListFunc, resourcePrefix)
+		raw, destroyRaw, err := o.Client.Storage(config, newFunc, newListFunc, resourcePrefix)
 		if err != nil {
 			return nil, nil, err
 		}
 		source := raw
-		if o != nil {
-			source = newObservedStorage(source, o)
+		if observer != nil {
+			source = newObservedStorage(source, observer)
 		}
 		filling := &fill{}
 		cached, err := cacher.NewCacherFromConfig(cacher.Config{
@@ -68,7 +68,11 @@ func withBoundedHistory(client *etcd.Client, o Observer) generic.StorageDecorato
 			destroyRaw()
 			return nil, nil, err
 		}
-		delegator := cacher.NewCacheDelegator(cached, raw)
+		written := raw
+		if o.Recorder != nil {
+			written = o.Recorder.Record(raw, Recorded{Resource: resource, Kind: kind, Codec: config.Codec, New: newFunc})
+		}
+		delegator := cacher.NewCacheDelegator(cached, written)
 		return waitingStorage{delegator, cached, filling}, sync.OnceFunc(func() {
 			filling.failed.Store(true)
 			delegator.Stop()

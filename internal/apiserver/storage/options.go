@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/value"
 	fcrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
@@ -46,12 +47,29 @@ type Options struct {
 	Transformers value.ResourceTransformers
 	// Observers see all changes of a resource.
 	Observers map[schema.GroupResource]Observer
+	// Recorder records the writes of all resources; nil records none.
+	Recorder Recorder
 	// Counts records the number of stored objects; priority and fairness estimates the
 	// cost of lists from it.
 	Counts fcrequest.StorageObjectCountTracker
 	// JSON lists the resources with Go types that have no protobuf encoding. They are
 	// stored as JSON, under a key that names their API group.
 	JSON []schema.GroupResource
+}
+
+// Recorder records the writes of objects.
+type Recorder interface {
+	// Record returns a storage that records the writes to another one.
+	Record(raw storage.Interface, of Recorded) storage.Interface
+}
+
+// Recorded is a resource whose writes are recorded.
+type Recorded struct {
+	Resource schema.GroupResource
+	// Kind is that of the objects of a built-in kind, in the version in which they are stored.
+	Kind  schema.GroupVersionKind
+	Codec runtime.Codec
+	New   func() runtime.Object
 }
 
 // GetRESTOptions implements generic.RESTOptionsGetter. Objects are stored in the
@@ -68,7 +86,7 @@ func (o Options) GetRESTOptions(resource schema.GroupResource, example runtime.O
 		config.Transformer = o.Transformers.TransformerForResource(resource)
 	}
 	options.StorageConfig = config
-	options.Decorator = withBoundedHistory(o.Client, o.Observers[resource])
+	options.Decorator = o.decorator(resource, schema.GroupVersionKind{})
 	options.DeleteCollectionWorkers = 1
 	options.EnableGarbageCollection = true
 	options.CountMetricPollPeriod = time.Minute
@@ -86,10 +104,10 @@ func (o Options) GetRESTOptions(resource schema.GroupResource, example runtime.O
 	if err != nil {
 		return options, err
 	}
-	stored := gvks[0].GroupVersion()
+	kind, stored := gvks[0].Kind, gvks[0].GroupVersion()
 	for _, gvk := range gvks {
 		if gvk.Group == resource.Group && gvk.Version != runtime.APIVersionInternal {
-			stored = gvk.GroupVersion()
+			kind, stored = gvk.Kind, gvk.GroupVersion()
 		}
 	}
 	internal := schema.GroupVersion{Group: stored.Group, Version: runtime.APIVersionInternal}
@@ -99,5 +117,6 @@ func (o Options) GetRESTOptions(resource schema.GroupResource, example runtime.O
 	}
 	config.Codec = o.Codecs.CodecForVersions(info.Serializer, o.Codecs.UniversalDeserializer(), stored, internal)
 	config.EncodeVersioner = stored
+	options.Decorator = o.decorator(resource, stored.WithKind(kind))
 	return options, nil
 }

@@ -13,6 +13,8 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
 	"holdfast.dev/holdfast/internal/apiserver/custom/text"
+	"holdfast.dev/holdfast/internal/apiserver/recording"
+	"holdfast.dev/holdfast/ownership"
 )
 
 // codec stores the objects of a version as JSON in the storage version. When it decodes an object, it converts it to its own version and
@@ -43,16 +45,13 @@ func (c codec) Identifier() runtime.Identifier { return c.id }
 // Encode implements runtime.Encoder. It stores the object with the values that its version does not have. It keeps an object of the
 // storage version, so that the server does not decode the text for the answer to the write and for its event.
 func (c codec) Encode(obj runtime.Object, w io.Writer) error {
-	u, ok := obj.(*object.Object)
+	custom, ok := obj.(*object.Object)
 	if !ok {
 		return fmt.Errorf("unexpected object %T", obj)
 	}
-	if u.GetAPIVersion() != c.stored.String() {
-		converted, err := c.version.Kind.Convertor.ConvertToVersion(u.Whole(), c.stored)
-		if err != nil {
-			return err
-		}
-		u = object.From(converted)
+	u, err := c.inStorageVersion(custom)
+	if err != nil {
+		return err
 	}
 	var data bytes.Buffer
 	if err := c.format.Encode(&data, u.Object); err != nil {
@@ -62,9 +61,35 @@ func (c codec) Encode(obj runtime.Object, w io.Writer) error {
 		c.check(data.Bytes(), u)
 		c.trees.Add(c.version, data.Bytes(), u)
 	}
-	_, err := w.Write(data.Bytes())
+	_, err = w.Write(data.Bytes())
 	return err
 }
+
+// inStorageVersion returns an object in the storage version, with the values that its version does not have.
+func (c codec) inStorageVersion(obj *object.Object) (*object.Object, error) {
+	if obj.GetAPIVersion() == c.stored.String() {
+		return obj, nil
+	}
+	converted, err := c.version.Kind.Convertor.ConvertToVersion(obj.Whole(), c.stored)
+	if err != nil {
+		return nil, err
+	}
+	return object.From(converted), nil
+}
+
+var _ recording.Contents = codec{}
+
+// Stored implements recording.Contents.
+func (c codec) Stored(obj runtime.Object) (map[string]any, error) {
+	stored, err := c.inStorageVersion(object.From(obj))
+	if err != nil {
+		return nil, err
+	}
+	return stored.Object, nil
+}
+
+// Lists implements recording.Contents. The server has compiled the types of the kind, because it writes an object.
+func (c codec) Lists() ownership.Lists { return c.version.Kind.Storage().Owned.Lists() }
 
 // isDecodedToItself reports whether the text of an object that a write has prepared is decoded to the object. A new object is stored without
 // the default of its status.
