@@ -40,6 +40,7 @@ func TestReports(t *testing.T) {
 		"plans":               testPlans,
 		"parameters":          testParameters,
 		"another namespace":   testVersionElsewhere,
+		"the viewer":          testViewer,
 		"secrets":             testSecrets,
 		"rights":              testRights,
 		"hostile text":        testHostileText,
