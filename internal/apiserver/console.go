@@ -41,6 +41,9 @@ func consoleSources(b start.Base, identity identity.Stage, admission plugins.Sta
 			References: b.References,
 		},
 	}
+	if !b.Config.WithoutReferences {
+		sources.Versions.UID = b.References.UID
+	}
 	if !b.Config.WithoutOperators {
 		sources.Packages = &console.Packages{
 			Version: instance.LiveVersions(b.Clients.Dynamic), Rights: identity.Authorizer,
@@ -58,4 +61,5 @@ func (i installer) serveConsole(sources console.Sources) {
 	mux := i.server.Handler.NonGoRestfulMux
 	mux.Handle(strings.TrimSuffix(console.Path, "/"), console.Redirect())
 	mux.HandlePrefix(console.Path, console.Files())
+	mux.Handle(console.RefusedPath, i.Reports.Refused())
 }

@@ -42,8 +42,9 @@ func (r Refusals) Collect(out chan<- prometheus.Metric) {
 	r.overrides.Collect(out)
 }
 
-// Filter wraps the handlers of resources. It needs the RequestInfo in the context.
-func (r Refusals) Filter(next http.Handler) http.Handler {
+// Filter wraps the handlers of resources. It needs the RequestInfo in the context. tell is called for each refused request with its
+// context, before the request is answered; it may be nil.
+func (r Refusals) Filter(next http.Handler, tell func(context.Context, []Refusal)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		info, ok := genericapirequest.RequestInfoFrom(req.Context())
 		if !ok || !isProtected(info) {
@@ -51,7 +52,12 @@ func (r Refusals) Filter(next http.Handler) http.Handler {
 			return
 		}
 		judged := &record{}
-		answered := &answer{ResponseWriter: w, count: func(code int) { r.count(judged, info.Verb, code) }}
+		answered := &answer{ResponseWriter: w, count: func(code int) {
+			refused := r.count(judged, info.Verb, code)
+			if tell != nil && len(refused) > 0 {
+				tell(req.Context(), refused)
+			}
+		}}
 		ctx := context.WithValue(req.Context(), recordKey{}, judged)
 		if req.URL.Query().Has("dryRun") {
 			ctx = DryRun(ctx)
@@ -74,18 +80,20 @@ func isProtected(info *genericapirequest.RequestInfo) bool {
 		(info.Subresource == "eviction" || info.Subresource == "binding" || info.Resource == "customresourcedefinitions")
 }
 
-// count counts a request that is answered with a code.
-func (r Refusals) count(judged *record, verb string, code int) {
+// count counts a request that is answered with a code. It returns the protections that refused it.
+func (r Refusals) count(judged *record, verb string, code int) []Refusal {
 	failed := code >= http.StatusBadRequest
 	if (!failed || verb == "deletecollection") && judged.announceOverrides() {
 		r.overrides.Inc()
 	}
 	if !failed {
-		return
+		return nil
 	}
-	for _, protection := range judged.protections() {
-		r.WithLabelValues(string(protection)).Inc()
+	refused := judged.refusals()
+	for _, each := range refused {
+		r.WithLabelValues(string(each.Protection)).Inc()
 	}
+	return refused
 }
 
 // answer is a ResponseWriter that calls count before the first byte is written. A client that

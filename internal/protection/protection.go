@@ -5,7 +5,7 @@
 // write records its protection in the request, and the filter counts the request when it is answered:
 //
 //	handler = refusals.Filter(handler)
-//	protection.Refuse(ctx, protection.ImmutableField)
+//	protection.Refuse(ctx, protection.ImmutableField, "spec.size")
 //
 // A request counts once for each protection, although a store may try a write several times. It does not
 // count if it is a dry run, or if a later try succeeded. All functions are safe for concurrent use.
@@ -54,7 +54,7 @@ func IsImmutable(err *field.Error) bool { return err.Origin == "immutable" }
 // record holds the protections that refused a request, and what a right of its user allowed.
 type record struct {
 	mu        sync.Mutex
-	refused   []Protection
+	refused   []Refusal
 	overrides []override
 }
 
@@ -71,18 +71,45 @@ type (
 	dryRunKey struct{}
 )
 
-// Refuse records that a protection refuses the request of a context. It does nothing for a request that
+// Refusal is a protection that refused a request, with the fields that it is about. There are none if it is about the whole object.
+type Refusal struct {
+	Protection Protection
+	Fields     []string
+}
+
+// maxFields is how many fields a Refusal has.
+const maxFields = 8
+
+// Refuse records that a protection refuses the request of a context, because of these fields. It does nothing for a request that
 // did not pass the filter.
-func Refuse(ctx context.Context, protection Protection) {
+func Refuse(ctx context.Context, protection Protection, fields ...string) {
 	r, ok := ctx.Value(recordKey{}).(*record)
 	if !ok || !Counts(ctx) {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !slices.Contains(r.refused, protection) {
-		r.refused = append(r.refused, protection)
+	at := slices.IndexFunc(r.refused, func(known Refusal) bool { return known.Protection == protection })
+	if at < 0 {
+		at = len(r.refused)
+		r.refused = append(r.refused, Refusal{Protection: protection})
 	}
+	for _, name := range fields {
+		if refused := &r.refused[at]; len(refused.Fields) < maxFields && !slices.Contains(refused.Fields, name) {
+			refused.Fields = append(refused.Fields, name)
+		}
+	}
+}
+
+// FieldsOf returns the fields of the errors that a function selects.
+func FieldsOf(errs field.ErrorList, selects func(*field.Error) bool) []string {
+	var fields []string
+	for _, err := range errs {
+		if selects(err) {
+			fields = append(fields, err.Field)
+		}
+	}
+	return fields
 }
 
 // Override records that the right of its user allows the request of a context although it breaks a rule. If the request succeeds, it
@@ -118,7 +145,7 @@ func Counts(ctx context.Context) bool {
 	return ok && ctx.Value(dryRunKey{}) == nil
 }
 
-func (r *record) protections() []Protection {
+func (r *record) refusals() []Refusal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.refused)

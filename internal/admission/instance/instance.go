@@ -231,14 +231,14 @@ func (j Judge) refusal(ctx context.Context, w Write, decision parameters.Decisio
 	if decision.Conflict() {
 		return apierrors.NewConflict(w.Resource, name, errors.New(message(decision.Refusals[0])))
 	}
-	if slices.ContainsFunc(decision.Refusals, func(r parameters.Refusal) bool { return r.Immutable }) {
-		protection.Refuse(ctx, protection.ImmutableParameter)
-	}
 	var all field.ErrorList
 	for _, refused := range decision.Refusals {
 		path := field.NewPath("spec")
 		if refused.Parameter != "" {
 			path = path.Child("parameters").Key(refused.Parameter)
+		}
+		if refused.Immutable {
+			protection.Refuse(ctx, protection.ImmutableParameter, path.String())
 		}
 		all = append(all, field.Forbidden(path, message(refused)))
 	}

@@ -47,7 +47,7 @@ func (p *Plugin) validateWrite(ctx context.Context, a admission.Attributes) erro
 	if a.GetOperation() != admission.Update || InForce(resource, a.GetOldObject()) == "" || p.mayUnlock(ctx, a) {
 		return nil
 	}
-	protection.Refuse(ctx, protection.KeptObject)
+	protection.Refuse(ctx, protection.KeptObject, "metadata.annotations["+Annotation+"]")
 	if same { // it becomes the ReplicaSet of a Deployment, on which the annotation has no effect
 		return badRequest(a, metav1.StatusCause{
 			Type: refusal.CauseTypeFieldImmutable, Field: "metadata.ownerReferences",

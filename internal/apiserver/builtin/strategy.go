@@ -141,7 +141,7 @@ func validate(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorLis
 func checkFrozen(ctx context.Context, newObj, oldObj runtime.Object) field.ErrorList {
 	config := frozen.CheckConfig(newObj, oldObj)
 	if len(config) > 0 {
-		protection.Refuse(ctx, protection.ImmutableConfig)
+		protection.Refuse(ctx, protection.ImmutableConfig, protection.FieldsOf(config, func(*field.Error) bool { return true })...)
 	}
 	return append(frozen.CheckFields(newObj, oldObj), config...)
 }

@@ -55,6 +55,7 @@ func (s Sources) report(ctx context.Context, of schema.GroupVersionResource, bod
 	if err := s.addKind(ctx, report, body); err != nil {
 		return nil, err
 	}
+	report.addRules()
 	return report, nil
 }
 

@@ -29,9 +29,9 @@ var contentTypes = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// policy is the Content-Security-Policy of the page. Scripts, styles and requests have the origin
+// pagePolicy is the Content-Security-Policy of the page. Scripts, styles and requests have the origin
 // of the page. With Trusted Types, a browser refuses to make HTML from a string.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // Paths returns the paths of the page and its files. They contain no data, so the server sends
@@ -54,7 +54,7 @@ func Files() http.Handler {
 		tags[name] = `"` + hex.EncodeToString(sum[:16]) + `"`
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		setSecurityHeaders(w.Header(), policy)
+		setSecurityHeaders(w.Header(), pagePolicy)
 		if req.Method != http.MethodGet && req.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
 			http.Error(w, "the console only reads", http.StatusMethodNotAllowed)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"encoding/json"
 	"mime"
 	"net/http"
@@ -16,7 +17,9 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/custom"
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
 	"holdfast.dev/holdfast/internal/apiserver/policies"
+	"holdfast.dev/holdfast/internal/apiserver/refused"
 	"holdfast.dev/holdfast/internal/native/judgement"
+	"holdfast.dev/holdfast/internal/protection"
 )
 
 // MediaType is the media type of a report about an object: its locked fields, owners and drift. It
@@ -44,7 +47,21 @@ type Sources struct {
 }
 
 // Reports answers requests for reports. The zero value has no sources and must be started.
-type Reports struct{ sources Sources }
+type Reports struct {
+	sources Sources
+	refused *refused.Record
+}
+
+// NewReports returns reports with a record of refused writes. They must be started.
+func NewReports(record *refused.Record) *Reports { return &Reports{refused: record} }
+
+// Refusals returns the function that is told of refused writes, nil if nothing is recorded.
+func (r *Reports) Refusals() func(context.Context, []protection.Refusal) {
+	if r.refused == nil {
+		return nil
+	}
+	return r.refused.Add
+}
 
 // Start sets the sources, before the server serves.
 func (r *Reports) Start(sources Sources) {
@@ -55,24 +72,30 @@ func (r *Reports) Start(sources Sources) {
 	r.sources = sources
 }
 
-// Wrap returns a handler that answers a GET of an object with MediaType and a list with SeriesType, and passes on the rest.
-// The requests are authenticated and authorized.
+// Wrap returns a handler that answers a GET of an object with MediaType, and a list with SeriesType, OverviewType or ObjectsType, and passes
+// on the rest. The requests are authenticated and authorized.
 func (r *Reports) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		info, ok := request.RequestInfoFrom(req.Context())
-		isObject := ok && info.IsResourceRequest && info.Verb == "get" && info.Subresource == "" && req.Method == http.MethodGet && wants(req, "Report")
-		isSeries := ok && info.IsResourceRequest && wantsSeries(req, info)
-		if !isObject && !isSeries {
+		var answer func(http.Handler, http.ResponseWriter, *http.Request)
+		switch {
+		case !ok || !info.IsResourceRequest:
+		case info.Verb == "get" && info.Subresource == "" && req.Method == http.MethodGet && wants(req, "Report"):
+			answer = r.answerObject
+		case wantsSeries(req, info):
+			answer = r.answerSeries
+		case wantsList(req, info, "Overview"):
+			answer = r.answerOverview
+		case wantsList(req, info, "Objects"):
+			answer = r.answerObjects
+		}
+		if answer == nil {
 			next.ServeHTTP(w, req)
 			return
 		}
 		setSecurityHeaders(w.Header(), reportPolicy)
 		w.Header().Set("Cache-Control", "no-store")
-		if isSeries {
-			r.answerSeries(next, w, req)
-			return
-		}
-		r.answerObject(next, w, req)
+		answer(next, w, req)
 	})
 }
 
@@ -90,6 +113,7 @@ func (r *Reports) answerObject(next http.Handler, w http.ResponseWriter, req *ht
 		http.Error(w, "report: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
+	report.Refused = r.refused.About(of.GroupResource(), info.Namespace, info.Name)
 	writeJSON(w, http.StatusOK, report)
 }
 

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/api"
+	"holdfast.dev/holdfast/internal/apiserver/refused"
 	"holdfast.dev/holdfast/ownership"
 	"holdfast.dev/holdfast/value"
 )
@@ -25,6 +26,8 @@ type Report struct {
 	Drift   []Field `json:"drift"`
 	// Fields are all fields that can have an owner.
 	Fields []Field `json:"fields"`
+	// Refused are the writes of the last hour that a protection refused.
+	Refused []refused.Write `json:"refused"`
 	// Plans are the plans of an Instance that have run, the last one first.
 	Plans []api.PlanStatus `json:"plans,omitempty"`
 	// Running is the name of the plan that runs, empty if none does.
@@ -71,6 +74,8 @@ type Lock struct {
 type Field struct {
 	Field string `json:"field"`
 	Value string `json:"value"`
+	// Rules say in words which changes of the field are refused, and why. They are empty in Drift.
+	Rules []string `json:"rules,omitempty"`
 	// AppliedValue is the value applied last. It is set only in Drift.
 	AppliedValue string `json:"appliedValue,omitempty"`
 	// Owner is empty for a free field.

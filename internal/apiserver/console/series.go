@@ -19,6 +19,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/capture"
 	"holdfast.dev/holdfast/internal/lifecycle/collection"
+	"holdfast.dev/holdfast/internal/references"
 	"holdfast.dev/holdfast/internal/series"
 )
 
@@ -31,6 +32,9 @@ type Versions struct {
 	// Namespace reads a namespace, which says what the server deletes.
 	Namespace  func(ctx context.Context, name string) (*corev1.Namespace, error)
 	References collection.Knowledge
+	// UID returns the UID of a ConfigMap or Secret, empty if there is none. known is false if this server cannot say. It is nil if the
+	// server has no index of references.
+	UID func(kind references.Kind, namespace, name string) (uid types.UID, known bool)
 }
 
 // Series are the versions of a series, the newest first.

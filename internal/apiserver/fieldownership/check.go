@@ -72,7 +72,7 @@ func (c *Checker) check(ctx context.Context, r *request, u Update) (result, fiel
 		errs = append(errs, field.Forbidden(field.NewPath(refusal.Field), refusal.Message))
 	}
 	if len(errs) > 0 {
-		protection.Refuse(ctx, protection.Ownership)
+		protection.Refuse(ctx, protection.Ownership, protection.FieldsOf(errs, func(*field.Error) bool { return true })...)
 	}
 	return judged, errs
 }

@@ -45,11 +45,11 @@ func applyAuthorization(b start.Base, nodes *node.Authorizer) (*rbac.Authorizer,
 	return roles, nil
 }
 
-// publicPaths returns the paths that clients without a credential may read, beside the health
-// checks: the files of the console, which contain no data.
+// publicPaths returns the paths that need no role, beside the health checks: the files of the console, which contain no data, and the
+// refused writes, whose handler asks for a credential and for the right to get each object.
 func publicPaths(config config.Server) []string {
 	if !config.Console {
 		return nil
 	}
-	return console.Paths()
+	return append(console.Paths(), console.RefusedPath)
 }

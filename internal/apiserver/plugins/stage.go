@@ -48,7 +48,7 @@ func Apply(b start.Base, identity identity.Stage, rules *policies.Rules) (Stage,
 	b.Generic.AdmissionControl = nestingAdmission{b.Generic.AdmissionControl}
 	applyRights(b.Generic)
 	applyPolicies(b, rules)
-	b.Metrics.CountRefusals(b.Generic)
+	b.Metrics.CountRefusals(b.Generic, b.Reports.Refusals())
 	checker, commands, err := applyOwnership(b)
 	if err != nil {
 		return Stage{}, err

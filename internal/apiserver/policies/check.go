@@ -41,7 +41,7 @@ func (r *Rules) check(ctx context.Context, t *table, name schema.GroupResource, 
 		}
 	}
 	if len(found.Refused) > 0 {
-		protection.Refuse(ctx, protection.Policy)
+		protection.Refuse(ctx, protection.Policy, refusal.FieldsOf(found.Refused)...)
 	}
 	return found.Decision, nil
 }

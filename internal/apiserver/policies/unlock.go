@@ -87,7 +87,7 @@ func (r *Rules) CheckSelection(ctx context.Context, u Relabelled) error {
 			continue
 		}
 		if !rights.May(ctx, unlock) {
-			protection.Refuse(ctx, protection.Policy)
+			protection.Refuse(ctx, protection.Policy, "metadata.labels")
 			return refuseLabels(u, message+" (a user that may unlock it can change it)")
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/internal/references"
 )
@@ -116,6 +117,19 @@ func (x *Index) Unused(kind references.Kind, namespace, name string) (since time
 		return time.Time{}, false
 	}
 	return t.since, true
+}
+
+// UID returns the UID of an object, empty if there is none. known is false if the index may not have the object yet.
+func (x *Index) UID(kind references.Kind, namespace, name string) (uid types.UID, known bool) {
+	if x.Incomplete(namespace) != "" {
+		return "", false
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if t := x.targets.get(x.key(kind, namespace, name), namespace, name); t != nil {
+		return t.uid, true
+	}
+	return "", true
 }
 
 // set replaces the references of an object. The caller holds the lock, and may change refs afterwards.

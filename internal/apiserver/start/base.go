@@ -17,6 +17,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/kubelet"
 	"holdfast.dev/holdfast/internal/apiserver/referrers"
+	"holdfast.dev/holdfast/internal/apiserver/refused"
 	"holdfast.dev/holdfast/internal/native"
 )
 
@@ -74,10 +75,18 @@ func NewBase(config config.Server, o *Opened) (Base, error) {
 	return Base{
 		Opened: o, Config: config, Scheme: scheme, Codecs: codecs, Generic: generic, ClientCA: clientCA, Clients: clients,
 		Router:  &aggregation.Router{},
-		Reports: &console.Reports{}, References: referrers.New(),
+		Reports: newReports(config), References: referrers.New(),
 		Metrics: newMetrics(),
 		Running: wait.ContextForChannel(generic.DrainedNotify()),
 	}, nil
+}
+
+// newReports returns what answers the requests of the console. Only a server with the console records refused writes.
+func newReports(config config.Server) *console.Reports {
+	if !config.Console {
+		return &console.Reports{}
+	}
+	return console.NewReports(&refused.Record{})
 }
 
 // newScheme returns the Go types of the built-in kinds and of definitions.

@@ -37,11 +37,11 @@ func newMetrics() Metrics {
 	return m
 }
 
-// CountRefusals counts the writes that protections refuse.
-func (m Metrics) CountRefusals(config *genericapiserver.Config) {
+// CountRefusals counts the writes that protections refuse, and tells a function of each. The function may be nil.
+func (m Metrics) CountRefusals(config *genericapiserver.Config, tell func(context.Context, []protection.Refusal)) {
 	inner := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
-		return inner(m.refusals.Filter(next), c)
+		return inner(m.refusals.Filter(next, tell), c)
 	}
 }
 

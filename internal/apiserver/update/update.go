@@ -19,7 +19,6 @@ package update
 
 import (
 	"context"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -39,8 +38,8 @@ func Judge(ctx context.Context, newObj, oldObj runtime.Object, rules ...Rule) fi
 	for _, rule := range rules {
 		errs = append(errs, rule(ctx, newObj, oldObj)...)
 	}
-	if slices.ContainsFunc(errs, protection.IsImmutable) {
-		protection.Refuse(ctx, protection.BuiltInField)
+	if fields := protection.FieldsOf(errs, protection.IsImmutable); len(fields) > 0 {
+		protection.Refuse(ctx, protection.BuiltInField, fields...)
 	}
 	return disclosure.Errors(ctx, errs)
 }

@@ -51,6 +51,15 @@ func Of(source string, found []immutability.Violation) []Violation {
 	return out
 }
 
+// FieldsOf returns the places of violations.
+func FieldsOf(found []Violation) []string {
+	fields := make([]string, 0, len(found))
+	for _, one := range found {
+		fields = append(fields, one.Path.String())
+	}
+	return fields
+}
+
 // Merge appends the violations in more that are not in found. Two versions that mark the same field
 // find the same violation.
 func Merge(found, more []Violation) []Violation {

@@ -28,7 +28,7 @@ func (j Judge) checkImmutable(ctx context.Context, newObj, oldObj *object.Object
 		}
 	}
 	if len(found.Refused) > 0 {
-		protection.Refuse(ctx, protection.ImmutableField)
+		protection.Refuse(ctx, protection.ImmutableField, refusal.FieldsOf(found.Refused)...)
 	}
 	more, err := j.checkPolicies(ctx, newObj, oldObj)
 	if err != nil && len(found.Refused) == 0 {
