@@ -1,6 +1,8 @@
 package bundle
 
 import (
+	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -114,4 +116,21 @@ func (r Release) writeTarball(name string, files []entry) error {
 		zipped := gzip.NewWriter(file)
 		return errors.Join(writeTar(zipped, r.Date, files), zipped.Close())
 	})
+}
+
+// ChartMetadata returns the file Chart.yaml of the archive of a chart.
+func ChartMetadata(archive []byte) ([]byte, error) {
+	unzipped, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		return nil, err
+	}
+	for r := tar.NewReader(unzipped); ; {
+		header, err := r.Next()
+		if err != nil {
+			return nil, fmt.Errorf("look for Chart.yaml: %w", err)
+		}
+		if header.Name == Chart+"/Chart.yaml" {
+			return io.ReadAll(r)
+		}
+	}
 }
