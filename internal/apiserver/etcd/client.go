@@ -74,6 +74,14 @@ func (c *Client) Healthy(ctx context.Context, prefix string) error {
 func (c *Client) Storage(
 	config *storagebackend.ConfigForResource, newFunc, newListFunc func() runtime.Object, prefix string,
 ) (storage.Interface, func(), error) {
+	return c.ReplaceableStorage(config, newFunc, newListFunc, prefix, nil)
+}
+
+// ReplaceableStorage is Storage, and calls a function for each write that replaces an object by another one, before a watch of the
+// storage has the event. The function must not block. It may be nil.
+func (c *Client) ReplaceableStorage(
+	config *storagebackend.ConfigForResource, newFunc, newListFunc func() runtime.Object, prefix string, replaced func(Replaced),
+) (storage.Interface, func(), error) {
 	watcher := c.watcher()
 	own := clientv3.NewCtxClient(c.shared.Ctx())
 	own.KV, own.Lease, own.Maintenance, own.Watcher = c.shared.KV, c.shared.Lease, c.shared.Maintenance, watcher
@@ -82,6 +90,9 @@ func (c *Client) Storage(
 	transformer := config.Transformer
 	if transformer == nil {
 		transformer = identity.NewEncryptCheckTransformer()
+	}
+	if replaced != nil {
+		own.Watcher = replacedWatcher{watcher, transformer, replaced}
 	}
 	versioner := storage.APIObjectVersioner{}
 	store, err := etcd3.New(client, c.compactor, config.Codec, newFunc, newListFunc, config.Prefix, prefix,

@@ -8,6 +8,8 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
+
+	"holdfast.dev/holdfast/internal/replacement"
 )
 
 // Fence is a condition for writes: another key still has the revision that the writer has seen, or no key of some spans was
@@ -68,10 +70,13 @@ type fencedClient struct {
 	kv clientv3.KV
 }
 
-// OptimisticPut implements kubernetes.Interface.
+// OptimisticPut implements kubernetes.Interface. The create of an object that replaces another one compares the revision of that one.
 func (c fencedClient) OptimisticPut(
 	ctx context.Context, key string, value []byte, expected int64, options kubernetes.PutOptions,
 ) (kubernetes.PutResponse, error) {
+	if swap := replacement.For(ctx, key); swap != nil && expected == 0 {
+		expected = swap.Revision
+	}
 	plain := func() (kubernetes.PutResponse, error) {
 		return c.Interface.OptimisticPut(ctx, key, value, expected, options)
 	}

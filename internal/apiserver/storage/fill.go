@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/cacher"
@@ -25,11 +26,13 @@ type fill struct{ failed atomic.Bool }
 // waitingStorage is storage behind a watch cache. A list or a watch waits while the cache is being filled,
 // where the watch cache of Kubernetes answers 429. If the objects cannot be read, for example because a
 // conversion webhook does not answer, the request gets that 429 at once: it must not keep its place among
-// the requests of the server for nothing.
+// the requests of the server for nothing. It also shows clients the replacements of objects, see replacedObjects.
 type waitingStorage struct {
 	*cacher.CacheDelegator
-	cache *cacher.Cacher
-	fill  *fill
+	cache    *cacher.Cacher
+	fill     *fill
+	replaced *replacedObjects
+	resource schema.GroupResource
 }
 
 // GetList implements storage.Interface.
@@ -40,10 +43,14 @@ func (s waitingStorage) GetList(ctx context.Context, key string, options storage
 	return s.CacheDelegator.GetList(ctx, key, options, list)
 }
 
-// Watch implements storage.Interface.
+// Watch implements storage.Interface. It shows a replacement of an object as two events.
 func (s waitingStorage) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
 	s.wait(ctx)
-	return s.CacheDelegator.Watch(ctx, key, options)
+	inner, err := s.CacheDelegator.Watch(ctx, key, options)
+	if err != nil {
+		return nil, err
+	}
+	return s.replaced.watch(inner), nil
 }
 
 // isPage reports whether the watch cache reads a list from etcd while it is not filled: a page without

@@ -41,7 +41,8 @@ func (o Options) decorator(resource schema.GroupResource, kind schema.GroupVersi
 		triggers storage.IndexerFuncs,
 		indexers *cache.Indexers,
 	) (storage.Interface, factory.DestroyFunc, error) {
-		raw, destroyRaw, err := o.Client.Storage(config, newFunc, newListFunc, resourcePrefix)
+		replaced := newReplacedObjects(config, newFunc)
+		raw, destroyRaw, err := o.Client.ReplaceableStorage(config, newFunc, newListFunc, resourcePrefix, replaced.add)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -73,7 +74,7 @@ func (o Options) decorator(resource schema.GroupResource, kind schema.GroupVersi
 			written = o.Recorder.Record(raw, Recorded{Resource: resource, Kind: kind, Codec: config.Codec, New: newFunc})
 		}
 		delegator := cacher.NewCacheDelegator(cached, written)
-		return waitingStorage{delegator, cached, filling}, sync.OnceFunc(func() {
+		return waitingStorage{delegator, cached, filling, replaced, config.GroupResource}, sync.OnceFunc(func() {
 			filling.failed.Store(true)
 			delegator.Stop()
 			cached.Stop()
