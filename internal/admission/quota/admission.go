@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
@@ -16,6 +17,7 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"holdfast.dev/holdfast/internal/connection"
+	"holdfast.dev/holdfast/internal/replacement"
 )
 
 // ignored are the resources that are not charged: those that the server does not store, and
@@ -72,7 +74,11 @@ func (p *Admission) Validate(ctx context.Context, a admission.Attributes, _ admi
 	}) {
 		return nil
 	}
-	return p.charge(ctx, &charge{Attributes: a, evaluator: evaluator, done: make(chan struct{})})
+	c := &charge{Attributes: a, evaluator: evaluator, done: make(chan struct{})}
+	if swap := replacement.From(ctx); swap != nil && a.GetOperation() == admission.Create && swap.Resource == resource {
+		c.replaced = swap.Old
+	}
+	return p.charge(ctx, c)
 }
 
 func (p *Admission) evaluator(resource schema.GroupResource) quotav1.Evaluator {
@@ -86,6 +92,8 @@ func (p *Admission) evaluator(resource schema.GroupResource) quotav1.Evaluator {
 type charge struct {
 	admission.Attributes
 	evaluator quotav1.Evaluator
+	// replaced is the object in place of which the object of the request is created, nil if there is none.
+	replaced runtime.Object
 	// done is closed when err is final.
 	done chan struct{}
 	err  error

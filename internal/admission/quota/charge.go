@@ -103,7 +103,7 @@ func check(quotas []corev1.ResourceQuota, charges []*charge) (charged []corev1.R
 		if c.rejected {
 			continue
 		}
-		next, err := resourcequota.CheckRequest(charged, c.Attributes, c.evaluator, nil)
+		next, err := c.check(charged)
 		c.err = err
 		switch {
 		case err != nil:
@@ -113,6 +113,44 @@ func check(quotas []corev1.ResourceQuota, charges []*charge) (charged []corev1.R
 		}
 	}
 	return charged, rejected
+}
+
+// check adds the charge to the usage of the quotas, and returns an error if that exceeds a limit. An object that replaces another one may
+// use what that one uses. The status has the usage of both until the controller sees that the old object is gone, and releases its usage.
+func (c *charge) check(quotas []corev1.ResourceQuota) ([]corev1.ResourceQuota, error) {
+	if c.replaced == nil {
+		return resourcequota.CheckRequest(quotas, c.Attributes, c.evaluator, nil)
+	}
+	reduced, usages := slices.Clone(quotas), make([]corev1.ResourceList, len(quotas))
+	for i := range quotas {
+		usage, err := c.usageOfReplaced(&quotas[i])
+		if err != nil {
+			return nil, err
+		}
+		usages[i] = usage
+		reduced[i].Status.Used = quotav1.Subtract(quotas[i].Status.Used, usage)
+	}
+	next, err := resourcequota.CheckRequest(reduced, c.Attributes, c.evaluator, nil)
+	if err != nil {
+		return nil, err
+	}
+	next = slices.Clone(next)
+	for i := range next {
+		next[i].Status.Used = quotav1.Add(next[i].Status.Used, usages[i])
+	}
+	return next, nil
+}
+
+// usageOfReplaced returns the usage of the replaced object that is in the status of a quota.
+func (c *charge) usageOfReplaced(quota *corev1.ResourceQuota) (corev1.ResourceList, error) {
+	if matches, err := c.evaluator.Matches(quota, c.replaced); err != nil || !matches {
+		return nil, err
+	}
+	usage, err := c.evaluator.Usage(c.replaced)
+	if err != nil {
+		return nil, err
+	}
+	return quotav1.Mask(usage, quotav1.ResourceNames(quota.Status.Used)), nil
 }
 
 // write writes each quota with a changed usage. It returns the names of the quotas that

@@ -74,11 +74,15 @@ func (o *ObjectStream) Change(event watch.EventType, obj runtime.Object, version
 	o.s.mu.Lock()
 	defer o.s.mu.Unlock()
 	o.k.version = max(o.k.version, version)
+	name := cache.MetaObjectToName(changed)
 	c := change{after: changed, version: version}
 	if event == watch.Deleted {
 		c = change{deleted: changed, version: version}
+	} else if before := o.k.objects[name]; before != nil && before.GetUID() != changed.GetUID() {
+		// The write replaced the object. A client that resumes at the resourceVersion of the deletion gets both events.
+		o.s.setObject(o.k, name, change{deleted: withVersion(before, version-1), version: version})
 	}
-	o.s.setObject(o.k, cache.MetaObjectToName(changed), c)
+	o.s.setObject(o.k, name, c)
 	o.s.advanced.Send()
 }
 

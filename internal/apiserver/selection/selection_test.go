@@ -362,3 +362,26 @@ func TestReplace(t *testing.T) {
 		t.Errorf("pods (-want +got):\n%s", diff)
 	}
 }
+
+// TestReplacedObject checks the two events for a write that replaces an object. A client that resumes between them gets both, and one that
+// has got both gets neither again.
+func TestReplacedObject(t *testing.T) {
+	s := newStore()
+	s.do(t, "2 pod p n1 x", "3 map x", "4")
+	w := s.watch(t, selection.Request{Node: "n1"})
+	other := configMap("x", 9)
+	other.UID = "new"
+	s.objects.Change(watch.Modified, other, 9)
+	s.do(t, "9")
+	want := []string{"DELETED x@8", "ADDED x@9"}
+	for name, events := range map[string]watch.Interface{
+		"open": w, "resumed between them": s.watch(t, selection.Request{Node: "n1", Version: 8}),
+	} {
+		if diff := cmp.Diff(want, sent(events)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if got := sent(s.watch(t, selection.Request{Node: "n1", Version: 9})); len(got) > 0 {
+		t.Errorf("resumed behind both: %v", got)
+	}
+}

@@ -20,6 +20,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/internal/native"
+	"holdfast.dev/holdfast/internal/replacement"
 )
 
 // Ports is the resource under which the claims of node ports are stored. No API
@@ -118,18 +119,28 @@ func ownerOf(service *corev1.Service) networkingv1.ParentReference {
 	return networkingv1.ParentReference{Resource: "services", Namespace: service.Namespace, Name: service.Name}
 }
 
-// beginCreate implements registry.BeginCreateFunc.
+// beginCreate implements registry.BeginCreateFunc. A Service that replaces another one may take over its values, but need not.
 func (a *Allocator) beginCreate(
 	ctx context.Context, obj runtime.Object, options *metav1.CreateOptions,
 ) (genericregistry.FinishFunc, error) {
-	return a.begin(ctx, obj, &corev1.Service{}, dryrun.IsDryRun(options.DryRun))
+	var held values
+	if swap := replacement.From(ctx); swap != nil {
+		if old, ok := swap.Old.(*corev1.Service); ok {
+			held = valuesOf(old)
+		}
+	}
+	return a.begin(ctx, change{obj, &corev1.Service{}, held, dryrun.IsDryRun(options.DryRun)})
 }
 
 // beginUpdate implements registry.BeginUpdateFunc.
 func (a *Allocator) beginUpdate(
 	ctx context.Context, obj, old runtime.Object, options *metav1.UpdateOptions,
 ) (genericregistry.FinishFunc, error) {
-	return a.begin(ctx, obj, old, dryrun.IsDryRun(options.DryRun))
+	service, ok := old.(*corev1.Service)
+	if !ok {
+		return nil, fmt.Errorf("unexpected object %T", old)
+	}
+	return a.begin(ctx, change{obj, service, valuesOf(service), dryrun.IsDryRun(options.DryRun)})
 }
 
 // afterDelete implements registry.AfterDeleteFunc.
@@ -141,22 +152,32 @@ func (a *Allocator) afterDelete(obj runtime.Object, options *metav1.DeleteOption
 	a.release(ownerOf(service), valuesOf(service))
 }
 
-// begin runs before the object is validated. It allocates the values that newObj
-// names or needs beyond those of oldObj. If the write succeeds, the function that it
-// returns releases the values that only oldObj holds. If the write fails, that
+// change is a write of a Service.
+type change struct {
+	object runtime.Object
+	// old is the Service before an update. It is empty for a new one.
+	old *corev1.Service
+	// held are the values that the name of the Service holds before the write.
+	held   values
+	dryRun bool
+}
+
+// begin runs before the object is validated. It allocates the values that the object
+// names or needs beyond those that its name holds. If the write succeeds, the function that it
+// returns releases the values that the object does not have. If the write fails, that
 // function releases the values allocated here.
-func (a *Allocator) begin(ctx context.Context, newObj, oldObj runtime.Object, dryRun bool) (genericregistry.FinishFunc, error) {
-	service, ok := newObj.(*corev1.Service)
-	old, okOld := oldObj.(*corev1.Service)
-	if !ok || !okOld {
-		return nil, fmt.Errorf("unexpected objects %T, %T", newObj, oldObj)
+func (a *Allocator) begin(ctx context.Context, c change) (genericregistry.FinishFunc, error) {
+	service, ok := c.object.(*corev1.Service)
+	if !ok {
+		return nil, fmt.Errorf("unexpected object %T", c.object)
 	}
+	old, dryRun := c.old, c.dryRun
 	native.KeepAllocated(&service.Spec, &old.Spec)
 	setFamilies(&service.Spec, &old.Spec)
 	if errs := checkFamilies(&service.Spec, &old.Spec); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), service.Name, errs)
 	}
-	current := allocation{Allocator: a, service: service, dryRun: dryRun, before: valuesOf(old)}
+	current := allocation{Allocator: a, service: service, dryRun: dryRun, before: c.held}
 	if err := current.allocate(ctx); err != nil {
 		if !dryRun {
 			a.release(ownerOf(service), current.allocated)

@@ -63,6 +63,9 @@ func (m *storedMonitor) Replace(items []metav1.PartialObjectMetadata) {
 func (m *storedMonitor) Change(change Change) {
 	name := objectName{change.Object.Namespace, change.Object.Name}
 	if !change.Deleted {
+		if old, ok := m.uids[name]; ok && old != change.Object.UID {
+			m.graph.deleted(old) // the object was replaced
+		}
 		m.uids[name] = change.Object.UID
 		m.graph.observe(newObject(m.kind, &change.Object))
 		return
