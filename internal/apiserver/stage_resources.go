@@ -105,6 +105,7 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 		return resourcesStage{}, err
 	}
 	admission.Keep.SetObjects(keptObjects{builtIn: registries.Stores, readable: stored.readable, custom: customResources, router: i.Router})
+	admission.Replacer.SetObjects(replaceable{builtIn: registries.Stores, custom: customResources})
 	definitionStatus := definitions.NewStatusRegistry(status, judge)
 	if err := i.installKinds(registries.Kinds, i.definitionGroup(registry, definitionStatus)); err != nil {
 		return resourcesStage{}, err

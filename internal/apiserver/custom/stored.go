@@ -40,3 +40,19 @@ func (s *Server) List(ctx context.Context, resource schema.GroupResource, namesp
 	}
 	return meta.ExtractList(list)
 }
+
+// Find returns the object that a request names, in the API version of the request, and its key in the store. ok is false if the server does
+// not serve the resource in this version.
+func (s *Server) Find(ctx context.Context, info *genericapirequest.RequestInfo) (found runtime.Object, key string, ok bool, err error) {
+	r, err := s.find(ctx, schema.GroupResource{Group: info.APIGroup, Resource: info.Resource})
+	if err != nil || r == nil {
+		return nil, "", false, err
+	}
+	defer r.Release()
+	v := r.Version(info)
+	if v == nil {
+		return nil, "", false, nil
+	}
+	found, key, err = v.Find(ctx, info.Name)
+	return found, key, err == nil, err
+}

@@ -16,6 +16,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/fieldownership"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/policies"
+	"holdfast.dev/holdfast/internal/apiserver/replace"
 	"holdfast.dev/holdfast/internal/apiserver/rights"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 )
@@ -30,6 +31,8 @@ type Stage struct {
 	Documents *Documents
 	// Keep refuses to delete objects that must be kept.
 	Keep *keep.Plugin
+	// Replacer serves replacements. It needs the stored objects.
+	Replacer *replace.Replacer
 	// commands are the recorded commands, nil if the check is off.
 	commands *commands
 }
@@ -49,11 +52,14 @@ func Apply(b start.Base, identity identity.Stage, rules *policies.Rules) (Stage,
 	applyRights(b.Generic)
 	applyPolicies(b, rules)
 	b.Metrics.CountRefusals(b.Generic, b.Reports.Refusals())
+	replacer := replace.New(b.Codecs)
+	applyReplacement(b.Generic, replacer)
 	checker, commands, err := applyOwnership(b)
 	if err != nil {
 		return Stage{}, err
 	}
-	return Stage{Ownership: checker, Policies: rules, Documents: documents, Keep: kept, commands: commands}, nil
+	b.Generic.AdmissionControl = replacer.Admission(b.Generic.AdmissionControl)
+	return Stage{Replacer: replacer, Ownership: checker, Policies: rules, Documents: documents, Keep: kept, commands: commands}, nil
 }
 
 // applyRights lets the steps of a write ask for the rights of its user. It is outside of the check of field ownership, whose
@@ -62,6 +68,15 @@ func applyRights(config *genericapiserver.Config) {
 	inner, authorizer := config.BuildHandlerChainFunc, config.Authorization.Authorizer
 	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
 		return inner(rights.Filter(handler, authorizer), c)
+	}
+}
+
+// applyReplacement turns replacements into creates. It is inside of the rights, which it asks for, and outside of the check of field
+// ownership: a new object has no owners.
+func applyReplacement(config *genericapiserver.Config, replacer *replace.Replacer) {
+	inner := config.BuildHandlerChainFunc
+	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
+		return inner(replacer.Filter(handler, c.MaxRequestBodyBytes), c)
 	}
 }
 

@@ -27,6 +27,9 @@ var (
 	reasonText = regexp.MustCompile(`^[A-Z][A-Za-z]+$`)
 )
 
+// queries are the names of the constants that are parameters of a query.
+var queries = map[string]bool{"commandsQuery": true, "replaceQuery": true, "lossQuery": true}
+
 // chapter is a table of names.
 type chapter struct {
 	title, text string
@@ -63,9 +66,9 @@ var chapters = []chapter{
 		func(c constant) bool { return strings.HasPrefix(c.value, "/holdfast/") || c.value == "/console/" },
 	},
 	{
-		"Media types and query parameters", "A GET of an object or of a list has other answers with these.",
+		"Media types and query parameters", "A GET of an object or of a list has other answers with these, and a PUT another meaning.",
 		[]string{"name", "answer"},
-		func(c constant) bool { return isMediaType(c) || c.name == "commandsQuery" },
+		func(c constant) bool { return isMediaType(c) || queries[c.name] },
 	},
 	{
 		"Conditions", "", []string{"condition", "meaning"}, isCondition,

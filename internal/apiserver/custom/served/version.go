@@ -155,6 +155,19 @@ func (v *Version) read(ctx context.Context, name string) (*object.Object, error)
 	return stored, nil
 }
 
+// Find returns an object as plugins of admission see it, and its key in the store. It must not be changed.
+func (v *Version) Find(ctx context.Context, name string) (runtime.Object, string, error) {
+	if err := v.open(); err != nil {
+		return nil, "", apierrors.NewInternalError(err)
+	}
+	found, err := v.store.Get(ctx, name, &metav1.GetOptions{})
+	if err != nil {
+		return nil, "", err
+	}
+	key, err := v.store.KeyFunc(ctx, name)
+	return object.AsUnstructured(found), key, err
+}
+
 func (v *Version) isOpen() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
