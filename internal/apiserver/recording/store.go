@@ -10,7 +10,9 @@ import (
 	apistorage "k8s.io/apiserver/pkg/storage"
 
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
+	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/fieldhistory"
+	"holdfast.dev/holdfast/internal/replacement"
 )
 
 // store is a storage that records the writes of one resource.
@@ -22,16 +24,21 @@ type store struct {
 	newFunc  func() runtime.Object
 }
 
-// Create implements storage.Interface.
+// Create implements storage.Interface. A new object may replace another one, whose record ends.
 func (s *store) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
-	is := s.identify(obj)
-	if is.on && is.uid != "" {
+	is, swap := s.identify(obj), replacement.For(ctx, storage.KeyPrefix+key)
+	if is.uid != "" && (is.on || swap != nil) {
 		w := newWrite(ctx, s)
-		after, err := s.content(ctx, is, obj)
-		if err != nil {
-			return err
+		w.operation, w.is = fieldhistory.Create, is
+		if swap != nil {
+			w.operation, w.was = fieldhistory.Replace, former{writtenObject: s.identify(swap.Old)}
 		}
-		w.operation, w.is, w.after = fieldhistory.Create, is, after
+		if is.on {
+			var err error
+			if w.after, err = s.content(ctx, is, obj); err != nil {
+				return err
+			}
+		}
 		ctx = etcd.WithPlan(ctx, w.plan)
 	}
 	err := s.Interface.Create(ctx, key, obj, out, ttl)
