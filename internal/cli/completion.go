@@ -98,6 +98,7 @@ var enums = map[string][]string{
 	"transfer --to":               {"apply", "imperative"},
 	"transfer --preset":           {"csa-to-ssa", "argocd", "flux", "helm", "kapp"},
 	"transfer --dry-run":          {"none", "client", "server"},
+	"undo --dry-run":              {"none", "client", "server"},
 	"roll --dry-run":              {"none", "client", "server"},
 	"roll --output":               {output.JSON, output.YAML, "name"},
 	"rollback --dry-run":          {"none", "client", "server"},

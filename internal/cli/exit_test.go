@@ -36,6 +36,7 @@ var calls = map[string]string{
 	"kudo uninstall":           "x",
 	"kudo update":              "x -p A=b",
 	"kudo upgrade":             "DIR/package",
+	"history":                  "configmaps/x",
 	"owners":                   "configmaps/x",
 	"revoke":                   "--user x",
 	"schema check":             "--objects cluster",
@@ -48,6 +49,7 @@ var calls = map[string]string{
 	"series unused":            "",
 	"series used":              "cm/x",
 	"transfer":                 "configmaps/x --field .data.a --to imperative",
+	"undo":                     "configmaps/x --to 1",
 }
 
 // withoutAnswer are the commands that have the flag --kubeconfig and do not end without a server: serve writes that file, and the agent of

@@ -27,6 +27,7 @@ var groups = []struct {
 	{"Custom resources:", []string{"schema"}},
 	{"Configuration:", []string{"series"}},
 	{"Field ownership:", []string{"owners", "transfer"}},
+	{"Changes of an object:", []string{"history", "undo"}},
 	{"Operator packages:", []string{"kudo"}},
 	{"Clusters of others:", []string{"guard"}},
 	{"Other commands:", []string{kubectlName, "completion", "help"}},

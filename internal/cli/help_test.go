@@ -20,7 +20,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	slices.Sort(listed)
-	if got := strings.Join(listed, " "); got != "backup completion demo doctor envtest guard help kubeconfig kubectl kudo node owners restore revoke schema series serve transfer version" {
+	if got := strings.Join(listed, " "); got != "backup completion demo doctor envtest guard help history kubeconfig kubectl kudo node owners restore revoke schema series serve transfer undo version" {
 		t.Errorf("the help lists %s", got)
 	}
 	if strings.Contains(want, "Additional Commands") {

@@ -16,6 +16,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/cli/command"
+	"holdfast.dev/holdfast/internal/cli/history"
 	_ "holdfast.dev/holdfast/internal/cli/language" // loads the translations of kubectl only if they are needed
 	"holdfast.dev/holdfast/internal/cli/owners"
 	"holdfast.dev/holdfast/internal/cli/ownershipcheck"
@@ -50,7 +51,7 @@ func (w clientVersion) Write(text []byte) (int, error) {
 }
 
 // newKubectl makes the root command that of kubectl under the name holdfast, with the commands
-// owners and transfer added, the flag --force for edit, and the flag --plan for diff. It needs
+// owners, transfer, history and undo added, the flag --force for edit, and the flag --plan for diff. It needs
 // the arguments because the preferences of kubectl (kuberc) may change them.
 func (c *invocation) newKubectl(streams Streams) {
 	out, flags := kubectlFlags(streams)
@@ -85,9 +86,11 @@ func (c *invocation) newKubectl(streams Streams) {
 	c.addOwnership(ours)
 }
 
-// addOwnership adds the commands owners and transfer to the root command. Their factory connects to the server.
+// addOwnership adds the commands owners, transfer, history and undo to the root command. Their factory connects to the server.
 func (c *invocation) addOwnership(factory cmdutil.Factory) {
-	c.ownership = []*cobra.Command{owners.NewCommand(factory), owners.NewTransferCommand(factory)}
+	c.ownership = []*cobra.Command{
+		owners.NewCommand(factory), owners.NewTransferCommand(factory), history.NewCommand(factory), history.NewUndoCommand(factory),
+	}
 	for _, cmd := range c.ownership {
 		cmd.PreRun = func(*cobra.Command, []string) { c.accepted = true }
 	}

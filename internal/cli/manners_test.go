@@ -82,13 +82,18 @@ func checkExample(t *testing.T, cmd *cobra.Command) {
 	}
 }
 
+// isUnderKubectl reports whether the root of kubectl runs a command of Holdfast.
+func isUnderKubectl(cmd *cobra.Command) bool {
+	return cmd.Parent() == cmd.Root() && slices.Contains([]string{"owners", "transfer", "history", "undo"}, cmd.Name())
+}
+
 // textFlag matches the line of a flag with a text as its value.
 var textFlag = regexp.MustCompile(`^ +(-\w, )?--[\w-]+ string `)
 
 // TestEmptyDefaults checks that the help of a flag shows an empty default.
 func TestEmptyDefaults(t *testing.T) {
 	walk(cli.Commands(), func(cmd *cobra.Command) {
-		if strings.HasPrefix(cmd.CommandPath(), "holdfast owners") || strings.HasPrefix(cmd.CommandPath(), "holdfast transfer") {
+		if isUnderKubectl(cmd) {
 			return // kubectl's help shows defaults in its own way
 		}
 		out, err := run(t.Context(), append(pathOf(cmd), "--help")...)
@@ -107,7 +112,7 @@ func TestEmptyDefaults(t *testing.T) {
 // meant, and that it names its help.
 func TestTypos(t *testing.T) {
 	walk(cli.Commands(), func(cmd *cobra.Command) {
-		if slices.Contains([]string{"owners", "transfer"}, cmd.Name()) && cmd.Parent() == cmd.Root() {
+		if isUnderKubectl(cmd) {
 			return
 		}
 		check := func(want string, args ...string) {

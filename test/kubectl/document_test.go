@@ -90,7 +90,7 @@ const allDocuments = "HOLDFAST_DOCUMENTS"
 
 // reads matches the commands that only read.
 var reads = regexp.MustCompile(`^(kubectl (get|describe|wait|logs|explain|auth)|cat|ls|` +
-	`(bin/)?holdfast (owners|node status|kudo (get|plan status)))\b`)
+	`(bin/)?holdfast (owners|history|node status|kudo (get|plan status)))\b`)
 
 func inDir(dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)

@@ -62,6 +62,9 @@ with almost as many managers as a server keeps. "holdfast transfer" moves the fi
 Fields in another API version than the object may have other names in it. The command
 counts such entries as not examined.
 
+"holdfast history" shows which client changed a field before, and "holdfast undo" takes
+changes back.
+
 Exit status: 0, or 1 with --stuck if something was found, and 2 if the command line is
 wrong or the objects could not be read.`,
 		Example: `  holdfast owners deployment/web

@@ -1,0 +1,214 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"holdfast.dev/holdfast/internal/cli/ownershipcheck"
+	"holdfast.dev/holdfast/internal/fieldhistory"
+	"holdfast.dev/holdfast/ownership"
+	"holdfast.dev/holdfast/value"
+)
+
+// undo is a change that takes an object back.
+type undo struct {
+	object
+	list fieldhistory.List
+	// live is the object, nil if it is deleted.
+	live *unstructured.Unstructured
+	// target is the content that the object gets, and goal says which state that is.
+	target map[string]any
+	goal   string
+	// kind tells how the objects of the kind are divided into fields, nil if that is not known.
+	kind *ownership.Type
+}
+
+// content returns the content of the object, nil if it is deleted.
+func (u *undo) content() map[string]any {
+	if u.live == nil {
+		return nil
+	}
+	return fieldhistory.Content(u.live.Object)
+}
+
+// setTarget computes the content that the object gets. A nil number stands for the state that the filter names.
+func (u *undo) setTarget(f filter, number *int64, now time.Time) (err error) {
+	switch {
+	case u.live == nil && (number == nil || len(f.paths) > 0):
+		return errors.New("it is deleted: only --to NUMBER can create it again, with all fields")
+	case number != nil:
+		u.goal = fmt.Sprintf("the state after entry %d", *number)
+	case f.since > 0:
+		at, err := u.before(now.Add(-f.since))
+		if err != nil {
+			return err
+		}
+		number, u.goal = &at, fmt.Sprintf("the state before the last %s, after entry %d", f.since, at)
+	}
+	if number == nil {
+		err = u.takeBack(f.paths)
+	} else {
+		err = u.goTo(*number, f.paths)
+	}
+	if err != nil {
+		return err
+	}
+	if u.target == nil {
+		return fmt.Errorf("%s is before the object was created; \"kubectl delete %s\" deletes it", u.goal, u.object.target())
+	}
+	if missing := fieldhistory.NotKept(u.target); len(missing) > 0 {
+		return fmt.Errorf("history does not keep the values of %s: nothing is undone; --field takes back other fields", join(missing))
+	}
+	if u.live != nil && !value.Strict.Equal(u.server("deletionTimestamp", u.content()), u.server("deletionTimestamp", u.target)) {
+		return errors.New(".metadata.deletionTimestamp: the object is being deleted, and no write takes that back; --field takes back other fields")
+	}
+	return nil
+}
+
+// server returns a field of the metadata that the server sets.
+func (u *undo) server(name string, content map[string]any) any {
+	return fieldhistory.At(content, value.NewPath(value.Step{Name: "metadata"}, value.Step{Name: name}))
+}
+
+// before returns the number of the last entry before a time.
+func (u *undo) before(limit time.Time) (int64, error) {
+	first := u.list.Items[0]
+	at := first.Number - 1
+	for _, entry := range u.list.Items {
+		if entry.Time.Before(limit) {
+			at = entry.Number
+		}
+	}
+	if at == first.Number-1 && first.Operation != fieldhistory.Create {
+		return 0, fmt.Errorf("the history does not reach back that far: it begins with entry %d at %s; --to %d is the state before that entry",
+			first.Number, first.Time.UTC().Format(time.RFC3339), at)
+	}
+	return at, nil
+}
+
+// goTo sets the target to the state after an entry, or only the fields to their values then.
+func (u *undo) goTo(number int64, fields []ownership.Path) error {
+	state, err := fieldhistory.State(u.content(), u.list.Items, number)
+	if err != nil || len(fields) == 0 || state == nil {
+		u.target = state
+		return explained(err)
+	}
+	u.target = u.content()
+	for _, field := range fields {
+		if u.target, err = fieldhistory.With(u.target, state, field.Path); err != nil {
+			return fmt.Errorf("--field %s: %w: name that value instead", field, err)
+		}
+	}
+	return nil
+}
+
+// takeBack sets the target to the content without the last change of each field.
+func (u *undo) takeBack(fields []ownership.Path) error {
+	u.target = u.content()
+	for i, field := range fields {
+		entry, err := fieldhistory.LastChange(u.content(), u.list.Items, field.Path)
+		switch {
+		case err != nil:
+			return explained(err)
+		case entry.Number == 0:
+			return fmt.Errorf("--field %s: the history has no change of it", field)
+		case entry.Operation == fieldhistory.Create || entry.Operation == fieldhistory.Replace:
+			return fmt.Errorf("--field %s: it has not changed since entry %d created the object", field, entry.Number)
+		}
+		state, err := fieldhistory.State(u.content(), u.list.Items, entry.Number-1)
+		if err != nil {
+			return explained(err)
+		}
+		if u.target, err = fieldhistory.With(u.target, state, field.Path); err != nil {
+			return fmt.Errorf("--field %s: %w: name that value instead", field, err)
+		}
+		if u.goal != "" {
+			u.goal += ", "
+		}
+		if i == 0 {
+			u.goal = "without "
+		}
+		u.goal += fmt.Sprintf("the change of %s in entry %d", field, entry.Number)
+	}
+	return nil
+}
+
+// explained adds to an error of the engine what the user can do.
+func explained(err error) error {
+	var conflict *fieldhistory.ConflictError
+	var version *fieldhistory.VersionError
+	switch {
+	case errors.As(err, &conflict):
+		return fmt.Errorf("%w: a write is missing in the history, so earlier states are not known", err)
+	case errors.As(err, &version):
+		return fmt.Errorf("%w, and later ones in another one: earlier states cannot be computed", err)
+	case errors.Is(err, fieldhistory.ErrTruncated), errors.Is(err, fieldhistory.ErrWhole):
+		return fmt.Errorf("%w, so earlier states are not known", err)
+	}
+	return err
+}
+
+// setType finds out how objects of the kind are divided into fields.
+func (u *undo) setType(cmd *cobra.Command, types *ownershipcheck.Types) {
+	gvk := u.info.Mapping.GroupVersionKind
+	if u.live != nil {
+		gvk = u.live.GroupVersionKind()
+	}
+	u.kind = types.Of(gvk, ownershipcheck.Schemas{Get: func(path string) ([]byte, error) {
+		client, err := u.factory.RESTClient()
+		if err != nil {
+			return nil, err
+		}
+		return client.Get().AbsPath(path).SetHeader("Accept", "application/json").Do(cmd.Context()).Raw()
+	}})
+}
+
+// options divide a difference as the history does, and keep all values.
+func (u *undo) options() fieldhistory.Options {
+	return fieldhistory.Options{Lists: u.kind.Lists(), Limit: 1 << 30}
+}
+
+// body returns the object of the request: the live object with the content of the target, or a new object.
+func (u *undo) body() map[string]any {
+	out := maps.Clone(u.target)
+	metadata, _ := out["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	out["metadata"] = metadata
+	if u.live == nil {
+		out["apiVersion"], out["kind"] = u.list.Items[len(u.list.Items)-1].APIVersion, u.info.Mapping.GroupVersionKind.Kind
+		prepareNew(metadata)
+		return out
+	}
+	for _, name := range []string{"apiVersion", "kind", "status"} {
+		if v, ok := u.live.Object[name]; ok {
+			out[name] = v
+		}
+	}
+	for _, name := range []string{"managedFields", "resourceVersion", "generation"} {
+		if v, ok, err := unstructured.NestedFieldNoCopy(u.live.Object, "metadata", name); ok && err == nil {
+			metadata[name] = v
+		}
+	}
+	return out
+}
+
+// prepareNew removes from the metadata of a deleted object what the server sets, and the finalizers by which it deletes dependents: they
+// would be about the deletion of the new object.
+func prepareNew(metadata map[string]any) {
+	for _, name := range []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} {
+		delete(metadata, name)
+	}
+	finalizers, _ := metadata["finalizers"].([]any)
+	kept := slices.DeleteFunc(slices.Clone(finalizers), func(name any) bool { return name == "foregroundDeletion" || name == "orphan" })
+	if len(kept) > 0 {
+		metadata["finalizers"] = kept
+	} else {
+		delete(metadata, "finalizers")
+	}
+}
