@@ -67,6 +67,9 @@ type List struct {
 	Deleted *time.Time `json:"deleted,omitempty"`
 	// ResourceVersion is that of the newest entry.
 	ResourceVersion string `json:"resourceVersion,omitempty"`
+	// Fingerprint is that of the content after the newest entry, in hexadecimal. If the object has another one, it has changed while the
+	// server did not record it. It is empty for a Secret, because the server computes it from HMACs.
+	Fingerprint string `json:"fingerprint,omitempty"`
 	// Items are the entries, the oldest first.
 	Items []Entry `json:"items"`
 	// OtherUIDs are those of deleted objects of the same name whose history the server still has. The parameter uid asks for one.

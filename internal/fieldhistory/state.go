@@ -103,7 +103,7 @@ func (w *walk) back() error {
 		w.entries = w.entries[:rest]
 		return nil
 	}
-	if entry.APIVersion != w.version {
+	if entry.APIVersion != w.version && !entry.Truncated {
 		return &VersionError{entry.Number, entry.APIVersion}
 	}
 	content, err := revert(w.content, entry, w.known)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -161,6 +162,9 @@ func (r *Recorder) list(ctx context.Context, at place, all records, uid types.UI
 			return list, err
 		}
 		list.Items, list.ResourceVersion = append(list.Items, entry.Entry), entry.ResourceVersion
+		if at.resource != secrets {
+			list.Fingerprint = strconv.FormatUint(entry.after, 16)
+		}
 		if entry.Operation == fieldhistory.Delete {
 			list.Deleted = &entry.Time
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -110,13 +111,14 @@ func (o object) read(cmd *cobra.Command) (*unstructured.Unstructured, fieldhisto
 		return nil, list, err
 	}
 	for range maxReads {
+		version := versionOf(list)
 		switch {
 		case list.Deleted != nil:
 			return nil, list, nil
-		case len(list.Items) == 0:
+		case version == "":
 			return nil, list, fmt.Errorf("%s: the server has recorded no change yet", o)
 		}
-		live, err := o.get(cmd, list.Items[len(list.Items)-1].APIVersion)
+		live, err := o.get(cmd, version)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return nil, list, err
 		}
@@ -129,6 +131,16 @@ func (o object) read(cmd *cobra.Command) (*unstructured.Unstructured, fieldhisto
 		}
 	}
 	return nil, list, fmt.Errorf("%s: the object changes faster than it can be read", o)
+}
+
+// versionOf returns the version of the newest entry that can be read, "" if there is none.
+func versionOf(list fieldhistory.List) string {
+	for _, entry := range slices.Backward(list.Items) {
+		if entry.APIVersion != "" {
+			return entry.APIVersion
+		}
+	}
+	return ""
 }
 
 // isNewer reports whether a resourceVersion is that of a later write than another one.

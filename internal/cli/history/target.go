@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,6 +41,8 @@ func (u *undo) content() map[string]any {
 // setTarget computes the content that the object gets. A nil number stands for the state that the filter names.
 func (u *undo) setTarget(f filter, number *int64, now time.Time) (err error) {
 	switch {
+	case u.hasGap():
+		return fmt.Errorf("the object has changed while it was not recorded, after entry %d: earlier states are not known", u.list.Items[len(u.list.Items)-1].Number)
 	case u.live == nil && (number == nil || len(f.paths) > 0):
 		return errors.New("it is deleted: only --to NUMBER can create it again, with all fields")
 	case number != nil:
@@ -69,6 +72,18 @@ func (u *undo) setTarget(f filter, number *int64, now time.Time) (err error) {
 		return errors.New(".metadata.deletionTimestamp: the object is being deleted, and no write takes that back; --field takes back other fields")
 	}
 	return nil
+}
+
+// hasGap reports whether the object has changed since the newest entry. If the values of a Secret are sealed, each write counts that came
+// later: Secrets have no status.
+func (u *undo) hasGap() bool {
+	switch {
+	case u.live == nil:
+		return false
+	case u.list.Fingerprint == "":
+		return u.list.ResourceVersion != u.live.GetResourceVersion()
+	}
+	return strconv.FormatUint(fieldhistory.Fingerprint(u.content()), 16) != u.list.Fingerprint
 }
 
 // server returns a field of the metadata that the server sets.
@@ -181,7 +196,7 @@ func (u *undo) body() map[string]any {
 	metadata = maps.Clone(metadata)
 	out["metadata"] = metadata
 	if u.live == nil {
-		out["apiVersion"], out["kind"] = u.list.Items[len(u.list.Items)-1].APIVersion, u.info.Mapping.GroupVersionKind.Kind
+		out["apiVersion"], out["kind"] = versionOf(u.list), u.info.Mapping.GroupVersionKind.Kind
 		prepareNew(metadata)
 		return out
 	}

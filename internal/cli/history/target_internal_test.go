@@ -1,6 +1,7 @@
 package history
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,7 @@ func undoOf(t *testing.T, created bool, states ...string) *undo {
 		u.list.Items = u.list.Items[1:]
 	}
 	u.live = &unstructured.Unstructured{Object: yamltest.Map(t, states[len(states)-1])}
+	u.list.Fingerprint = strconv.FormatUint(fieldhistory.Fingerprint(u.content()), 16)
 	return u
 }
 
