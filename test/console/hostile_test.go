@@ -92,7 +92,7 @@ func TestHostileEverywhere(t *testing.T) {
 		b.waitFor("the error for "+name, "document.getElementById('alert').textContent !== ''")
 		b.checkHarmless("the error for " + name)
 		b.value("location.hash = '#' + " + quoteJSON(text))
-		b.waitFor("the start", "document.querySelector('#view h2')?.innerText === 'Find an object'")
+		b.waitFor("the explanation", "document.querySelector('#view h2')?.innerText === 'This link leads nowhere'")
 		b.checkHarmless("the address " + name)
 	}
 	b.show("#kind=kudo.dev/v1beta1/instances&namespace=default&name=shop", "Instance shop")

@@ -62,7 +62,7 @@ func (c commands) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (o objects) in(resource schema.GroupVersionResource) dynamic.ResourceInterface {
-	if resource == clusterRoles || resource == definitions || resource == namespaces {
+	if resource == clusterRoles || resource == definitions || resource == namespaces || resource == policies {
 		return o.client.Resource(resource)
 	}
 	return o.client.Resource(resource).Namespace("default")

@@ -17,21 +17,28 @@ import (
 // picture writes a screenshot for the documents, if HOLDFAST_SCREENSHOTS names a directory.
 func (b *browser) picture(name string) {
 	b.t.Helper()
-	dir := os.Getenv("HOLDFAST_SCREENSHOTS")
-	if dir == "" {
-		return
-	}
 	// The focus is not part of the picture.
 	b.value("document.activeElement.blur() || scrollTo(0, 0)")
 	shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	b.write(name, shot)
+}
+
+// write writes a picture if HOLDFAST_SCREENSHOTS names a directory.
+func (b *browser) write(name string, shot []byte) {
+	b.t.Helper()
+	dir := os.Getenv("HOLDFAST_SCREENSHOTS")
+	path := filepath.Join(dir, name+".png")
+	if _, err := os.Stat(filepath.Dir(path)); dir == "" || err != nil {
+		return
+	}
 	small, err := reduce(shot)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), small, 0o644); err != nil { //nolint:gosec // a picture for everyone
+	if err := os.WriteFile(path, small, 0o644); err != nil { //nolint:gosec // a picture for everyone
 		b.t.Fatal(err)
 	}
 }

@@ -94,6 +94,8 @@ func readList(next http.Handler, req *http.Request, accept string, limit int, dr
 	if asked, err := strconv.Atoi(query.Get("limit")); err != nil || asked <= 0 || asked > limit {
 		query.Set("limit", strconv.Itoa(limit))
 	}
+	// The library indents what it sends to a browser. No user reads this text.
+	query.Set("pretty", "false")
 	bounded.URL.RawQuery = query.Encode()
 	return capture.Get(next, bounded, accept, drop...)
 }
@@ -171,7 +173,7 @@ func mayHaveRemark(of schema.GroupResource, text []byte) bool {
 	case definitions, policyObjects, instances, pods:
 		return true
 	case configMaps, secrets:
-		if bytes.Contains(text, []byte(`"immutable":true`)) {
+		if bytes.Contains(text, []byte(`"immutable"`)) {
 			return true
 		}
 	}

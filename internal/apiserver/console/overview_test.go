@@ -18,7 +18,8 @@ import (
 // overview returns what the administrator reads about the objects of a list whose names begin so.
 func (s server) overview(t *testing.T, path, prefix string) ([]console.Remark, string) {
 	t.Helper()
-	got := s.send(t, s.admin, http.MethodGet, path, "Accept", console.OverviewType)
+	// For a browser, the library indents the objects of a list.
+	got := s.send(t, s.admin, http.MethodGet, path, "Accept", console.OverviewType, "User-Agent", "Mozilla/5.0")
 	var list console.Overview
 	if err := json.Unmarshal([]byte(got.body), &list); err != nil || got.code != http.StatusOK || list.Kind != "Overview" {
 		t.Fatalf("%s: %d %v %s", path, got.code, err, got.body)

@@ -2,7 +2,8 @@
 
 const discovery = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 const report = 'application/json;as=Report;g=console.holdfast.dev;v=v1';
-const rows = 'application/json;as=Table;g=meta.k8s.io;v=v1';
+const objects = 'application/json;as=Objects;g=console.holdfast.dev;v=v1';
+const overview = 'application/json;as=Overview;g=console.holdfast.dev;v=v1';
 const versions = 'application/json;as=Series;g=console.holdfast.dev;v=v1';
 const references = 'application/json;as=References;g=series.holdfast.dev;v=v1';
 
@@ -64,7 +65,7 @@ function segment(text) {
 /** pathOf returns the path of an object, or of the list of a kind if the name is empty. */
 function pathOf(kind, namespace, name) {
   const parts = kind.group === '' ? ['/api', kind.version] : ['/apis', segment(kind.group), segment(kind.version)];
-  if (kind.namespaced) {
+  if (kind.namespaced && (namespace !== '' || name !== '')) {
     parts.push('namespaces', segment(namespace));
   }
   parts.push(segment(kind.resource));
@@ -101,30 +102,64 @@ export async function readKinds() {
 /** readNames returns the names of the objects of a cluster-scoped kind, none if the user may not list them. */
 export async function readNames(kind) {
   try {
-    const list = await readList(kind, '', '');
-    return list.rows.map((row) => row.name);
+    return (await readObjects(kind, '')).items.map((item) => item.name);
   } catch {
     return [];
   }
 }
 
 /**
- * readList returns a page of the list of a kind: columns and rows as kubectl prints them. The server leaves
- * out the objects themselves.
+ * readObjects returns a part of the objects of a kind, with the columns that kubectl prints: at most 500, and where to go on. With text, it
+ * has only those whose names contain the text.
  */
-export async function readList(kind, namespace, more) {
-  const query = new URLSearchParams({ includeObject: 'None', limit: '200' });
-  if (more !== '') {
-    query.set('continue', more);
+export async function readObjects(kind, namespace, { text = '', more = '' } = {}) {
+  const query = new URLSearchParams({ limit: '500', ...(text === '' ? {} : { name: text }), ...(more === '' ? {} : { continue: more }) });
+  const found = await get(`${pathOf(kind, namespace, '')}?${query}`, objects);
+  if (found?.kind !== 'Objects') {
+    throw new Error('The server does not answer with a list.');
   }
-  const list = await get(`${pathOf(kind, namespace, '')}?${query}`, rows);
-  const shown = list.columnDefinitions.map((column, i) => ({ ...column, index: i }));
-  const name = shown.find((column) => column.format === 'name') ?? shown[0];
-  return {
-    columns: [name, ...shown.filter((column) => column.priority === 0 && column !== name)],
-    rows: (list.rows ?? []).map((row) => ({ name: String(row.cells[name.index]), cells: row.cells })),
-    more: list.metadata?.continue ?? '',
-  };
+  return { columns: found.columns, items: found.items, looked: found.looked, more: found.continue ?? '' };
+}
+
+/** readOverview returns what there is to say about a part of the objects of a kind. */
+export async function readOverview(kind, namespace, limit, more) {
+  const query = new URLSearchParams({ limit: String(limit), ...(more === '' ? {} : { continue: more }) });
+  const found = await get(`${pathOf(kind, namespace, '')}?${query}`, overview);
+  if (found?.kind !== 'Overview') {
+    throw new Error('The server does not answer with an overview.');
+  }
+  return { items: found.items, looked: found.looked, more: found.continue ?? '' };
+}
+
+/** readRefused returns the writes that the server refused in the last hour, the newest first. */
+export async function readRefused() {
+  const found = await get('/holdfast/refused-writes', 'application/json');
+  if (found?.kind !== 'RefusedWriteList') {
+    throw new Error('The server does not answer with refused writes.');
+  }
+  return found.items;
+}
+
+/**
+ * checkNamespace throws an error if a namespace does not exist. It returns a sentence if the user may not know, and '' if the
+ * namespace exists.
+ */
+export async function checkNamespace(kinds, name) {
+  const kind = kinds.find((known) => known.group === '' && known.resource === 'namespaces');
+  try {
+    if (kind) {
+      await get(pathOf(kind, '', name), report);
+    }
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) {
+      throw new Error(`The namespace ${name} does not exist.`);
+    }
+    if (error instanceof Refused && error.status === 403) {
+      return `You may not get the namespace ${name}, so the page cannot tell whether it exists.`;
+    }
+    throw error;
+  }
+  return '';
 }
 
 /** readReport returns the report about an object. */

@@ -1,11 +1,13 @@
 // The console: signs in, finds objects, and shows what the part of the URL after # names.
 
-import { Refused, readKinds, readNames, readReport, setToken } from './api.js';
-import { element } from './dom.js';
+import { Refused, checkNamespace, readKinds, readNames, readReport, setToken } from './api.js';
+import { element, link } from './dom.js';
 import { showList } from './list.js';
 import { objectParts } from './object.js';
+import { showOverview } from './overview.js';
 import { plansOf, progressOf } from './plan.js';
-import { hrefOf, keyOf, parseRoute } from './route.js';
+import { hrefOf, keyOf, overviewOf, parseRoute, searchOf } from './route.js';
+import { showSearch } from './search.js';
 import { showSeries } from './series.js';
 
 const pollRunning = 2000;
@@ -35,7 +37,7 @@ async function connect(token) {
   setToken(token);
   kinds = await readKinds();
   const groups = [...new Set(kinds.map((kind) => kind.group))];
-  by('kind').replaceChildren(...groups.map((group) => element('optgroup', { label: group || 'core' },
+  by('kind').replaceChildren(element('option', { value: '' }, 'All kinds'), ...groups.map((group) => element('optgroup', { label: group || 'core' },
     ...kinds.filter((kind) => kind.group === group).map((kind) => element('option', { value: keyOf(kind) }, kind.kind)))));
   by('session-text').textContent = token === '' ? 'Signed in with a client certificate.' : 'Signed in with a token.';
   by('sign-out').hidden = token === '';
@@ -74,15 +76,10 @@ async function show() {
   by('alert').textContent = '';
   const route = parseRoute(location.hash, kinds);
   const view = by('view');
-  if (!route) {
-    by('kind').value = kinds.some((kind) => keyOf(kind) === 'apps/v1/deployments') ? 'apps/v1/deployments' : by('kind').value;
-    view.replaceChildren(element('h2', {}, 'Find an object'),
-      element('p', {}, 'Choose a kind above. The console shows which fields of an object are locked and why, the owner of each field, and what the next apply changes back.'));
-    return;
-  }
-  by('kind').value = keyOf(route.kind);
-  by('namespace').value = route.namespace || by('namespace').value;
-  by('name').value = route.name;
+  by('kind').value = route.kind && route.view !== 'nowhere' ? keyOf(route.kind) : '';
+  by('namespace').value = route.namespace ?? '';
+  by('name').value = route.name || (route.view === 'list' ? route.text : '');
+  by('text').value = route.view === 'search' ? route.text : '';
   say('Loading');
   const fresh = element('div', {});
   try {
@@ -98,19 +95,51 @@ async function show() {
       view.replaceChildren();
       say('');
       fail(error);
+      explain(view, route, error);
     }
   }
 }
 
-function showRoute(view, route, number) {
-  if (route.series !== '') {
-    return showSeries(view, route, kinds);
+/** explain says what a user can do about an object that cannot be shown. */
+function explain(view, route, error) {
+  if (!(error instanceof Refused) || !route.kind || (error.status !== 404 && error.status !== 403)) {
+    return;
   }
-  return route.name === '' ? showList(view, route) : showObject(view, route, number);
+  const list = link(hrefOf({ ...route, name: '', series: '', text: '' }), `All objects of the kind ${route.kind.kind}`);
+  view.replaceChildren(element('h2', { tabindex: '-1' }, error.status === 404 ? 'This link leads nowhere' : 'Not with your rights'),
+    element('p', {}, error.status === 404
+      ? 'There is no such object now. It may have been deleted or renamed, or it was never created.'
+      : 'The server refuses the request. The page shows what you may get and list, and nothing else.'),
+    element('p', {}, list, ', ', link(overviewOf(route.namespace), 'overview')));
+}
+
+/** showNowhere explains a link that names nothing that this server has. */
+function showNowhere(view, route) {
+  view.replaceChildren(element('h2', { tabindex: '-1' }, 'This link leads nowhere'), element('p', {}, route.why),
+    element('p', {}, ...(route.kind ? [link(hrefOf({ kind: route.kind, namespace: '', name: '' }), `All objects of the kind ${route.kind.kind}`), ', '] : []),
+      link('#', 'overview')));
+  return 'This link leads nowhere';
+}
+
+function showRoute(view, route, number) {
+  const isShown = () => number === current;
+  switch (route.view) {
+    case 'overview':
+      return showOverview(view, route, kinds, isShown, say);
+    case 'search':
+      return showSearch(view, route, kinds, isShown, say);
+    case 'series':
+      return showSeries(view, route, kinds);
+    case 'list':
+      return showList(view, route, kinds);
+    case 'object':
+      return showObject(view, route, number);
+  }
+  return showNowhere(view, route);
 }
 
 async function showObject(view, route, number) {
-  const report = await readReport(route.kind, route.namespace, route.name);
+  const report = await readObject(route);
   const title = `${report.object.kind} ${report.object.name}`;
   const heading = element('h2', { tabindex: '-1' }, title);
   const list = element('p', {}, element('a', { href: hrefOf({ ...route, name: '' }) }, `All objects of the kind ${route.kind.kind}`));
@@ -123,6 +152,18 @@ async function showObject(view, route, number) {
     follow(route, number, report);
   }
   return title;
+}
+
+/** readObject reads the report about an object. If the object does not exist, the namespace may be the reason. */
+async function readObject(route) {
+  try {
+    return await readReport(route.kind, route.namespace, route.name);
+  } catch (error) {
+    if (route.kind.namespaced && error instanceof Refused && error.status === 404) {
+      await checkNamespace(kinds, route.namespace);
+    }
+    throw error;
+  }
 }
 
 /** follow reads the plans of an Instance again and again, until another view is shown. */
@@ -152,6 +193,15 @@ function follow(route, number, last) {
   }, last.running ? pollRunning : pollIdle);
 }
 
+/** go shows a link, again if it is shown. */
+function go(target) {
+  if ((location.hash || '#') === target) {
+    show();
+  } else {
+    location.hash = target;
+  }
+}
+
 by('skip').addEventListener('click', (event) => {
   event.preventDefault();
   by('main').focus();
@@ -159,12 +209,19 @@ by('skip').addEventListener('click', (event) => {
 by('find-form').addEventListener('submit', (event) => {
   event.preventDefault();
   const kind = kinds.find((known) => keyOf(known) === by('kind').value);
-  const target = hrefOf({ kind, namespace: by('namespace').value.trim() || 'default', name: by('name').value.trim() });
-  if (location.hash === target) {
-    show();
+  const namespace = by('namespace').value.trim();
+  const name = by('name').value.trim();
+  if (!kind) {
+    go(name === '' ? overviewOf(namespace) : searchOf(name, namespace));
+  } else if (kind.namespaced && namespace === '') {
+    go(hrefOf({ kind, namespace, name: '', text: name }));
   } else {
-    location.hash = target;
+    go(hrefOf({ kind, namespace, name }));
   }
+});
+by('search-form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  go(searchOf(by('text').value.trim(), by('namespace').value.trim()));
 });
 by('sign-in-form').addEventListener('submit', async (event) => {
   event.preventDefault();

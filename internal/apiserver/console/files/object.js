@@ -1,11 +1,13 @@
 // Shows the report about an object.
 
-import { code, count, element, row, section, table, time } from './dom.js';
 import { versions } from './definition.js';
+import { code, count, element, row, section, table, time } from './dom.js';
+import { fieldsOf, writeOf } from './refused.js';
 
 /** objectParts returns the elements of a report, without its plans. */
 export function objectParts(report) {
-  return [summary(report.object), notes(report.notes), ...versions(report.versions ?? []), kept(report.kept), locks(report.locks), drift(report), fields(report.fields)]
+  return [summary(report.object), notes(report.notes), ...versions(report.versions ?? []), kept(report.kept), locks(report.locks), drift(report),
+    refused(report.refused), fields(report.fields)]
     .filter((part) => part !== null);
 }
 
@@ -105,24 +107,41 @@ function drift(report) {
   }));
 }
 
+/** refused returns the section with the refused writes, null if there are none. */
+function refused(all) {
+  if (all.length === 0) {
+    return null;
+  }
+  return section('refused', 'Refused writes of the last hour', table({
+    caption: 'Writes to this object that the server refused', columns: ['Write', 'At', 'User', 'Fields', 'Why'],
+    rows: all.map((write) => [writeOf(write), time(write.last), write.user, fieldsOf(write), write.reason]),
+  }));
+}
+
+/** rulesOf returns the rules of a field in words. */
+function rulesOf(field) {
+  return (field.rules ?? []).map((text) => element('div', { class: 'rule' }, text));
+}
+
 function fields(all) {
   const caption = 'Fields with their owners';
   if (all.length === 0) {
     return section('owners', 'Owners', element('p', {}, 'No field can have an owner.'));
   }
-  const shown = table({ caption, columns: ['Field', 'Value', 'Owner', 'Set by', 'At'], rows: [] });
+  const columns = ['Field', 'Value', 'Rule', 'Owner', 'Set by', 'At'];
+  const shown = table({ caption, columns, rows: [] });
   const body = shown.querySelector('tbody');
   const matches = element('p', { role: 'status' });
   const fill = (text) => {
-    const found = all.filter((f) => `${f.field} ${f.owner ?? 'free'} ${f.setBy ?? ''}`.toLowerCase().includes(text.toLowerCase()));
+    const found = all.filter((f) => `${f.field} ${f.owner ?? 'free'} ${f.setBy ?? ''} ${(f.rules ?? []).join(' ')}`.toLowerCase().includes(text.toLowerCase()));
     body.replaceChildren(...found.map((f) =>
-      row([code(f.field), code(f.value), f.owner ?? 'free', f.setBy ?? 'unknown', time(f.at)])));
+      row([code(f.field), code(f.value), rulesOf(f), f.owner ?? 'free', f.setBy ?? 'unknown', time(f.at)], columns)));
     matches.textContent = text === '' ? '' : count(found.length, 'field');
   };
   const filter = element('input', { id: 'field-filter', type: 'search', spellcheck: 'false', autocomplete: 'off' });
   filter.addEventListener('input', () => fill(filter.value));
   fill('');
   return section('owners', 'Owners',
-    element('p', {}, 'The owner of a field sets it again with its next apply. Other clients may change a free field. The status, and the metadata that the server sets, have no owner.'),
+    element('p', {}, 'The owner of a field sets it again with its next apply. Other clients may change a free field. A rule says which changes the server refuses. The status, and the metadata that the server sets, have no owner.'),
     element('div', { class: 'filter' }, element('label', { for: 'field-filter' }, 'Show fields that contain'), filter, matches), shown);
 }
