@@ -4,6 +4,7 @@ const discovery = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscov
 const report = 'application/json;as=Report;g=console.holdfast.dev;v=v1';
 const objects = 'application/json;as=Objects;g=console.holdfast.dev;v=v1';
 const overview = 'application/json;as=Overview;g=console.holdfast.dev;v=v1';
+const history = 'application/json;as=FieldHistory;g=holdfast.dev;v=v1';
 const versions = 'application/json;as=Series;g=console.holdfast.dev;v=v1';
 const references = 'application/json;as=References;g=series.holdfast.dev;v=v1';
 
@@ -169,6 +170,19 @@ export async function readReport(kind, namespace, name) {
     throw new Error('The server does not answer with a report.');
   }
   return found;
+}
+
+/**
+ * readHistory returns the recorded changes of an object, or a sentence about why there are none to show. A server without history does not
+ * know the media type, and so does not answer with the object instead.
+ */
+export async function readHistory(kind, namespace, name) {
+  try {
+    const found = await get(`${pathOf(kind, namespace, name)}?holdfast=history`, history);
+    return found?.kind === 'FieldHistory' ? found : 'The server does not answer with a history.';
+  } catch (error) {
+    return error instanceof Refused && error.status === 406 ? 'This server records no history.' : `The history cannot be read: ${error.message}`;
+  }
 }
 
 /** readSeries returns the versions of a series, the newest first. */

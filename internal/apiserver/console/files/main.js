@@ -1,7 +1,8 @@
 // The console: signs in, finds objects, and shows what the part of the URL after # names.
 
-import { Refused, checkNamespace, readKinds, readNames, readReport, setToken } from './api.js';
+import { Refused, checkNamespace, readHistory, readKinds, readNames, readReport, setToken } from './api.js';
 import { element, link } from './dom.js';
+import { historyOf } from './history.js';
 import { showList } from './list.js';
 import { objectParts } from './object.js';
 import { showOverview } from './overview.js';
@@ -143,7 +144,8 @@ async function showObject(view, route, number) {
   const title = `${report.object.kind} ${report.object.name}`;
   const heading = element('h2', { tabindex: '-1' }, title);
   const list = element('p', {}, element('a', { href: hrefOf({ ...route, name: '' }) }, `All objects of the kind ${route.kind.kind}`));
-  view.replaceChildren(heading, list, ...objectParts(report));
+  const history = historyOf(await readHistory(route.kind, route.namespace, route.name));
+  view.replaceChildren(heading, list, ...objectParts(report, history));
   if (report.object.series) {
     list.append(', ', element('a', { href: hrefOf({ ...route, series: report.object.series }) }, `series ${report.object.series}`));
   }

@@ -4,10 +4,10 @@ import { versions } from './definition.js';
 import { code, count, element, row, section, table, time } from './dom.js';
 import { fieldsOf, writeOf } from './refused.js';
 
-/** objectParts returns the elements of a report, without its plans. */
-export function objectParts(report) {
+/** objectParts returns the elements of a report, without its plans, and with a section about the history. */
+export function objectParts(report, history) {
   return [summary(report.object), notes(report.notes), ...versions(report.versions ?? []), kept(report.kept), locks(report.locks), drift(report),
-    refused(report.refused), fields(report.fields)]
+    refused(report.refused), history, fields(report.fields)]
     .filter((part) => part !== null);
 }
 
