@@ -50,18 +50,9 @@ type Enrollment struct {
 // until the certificate is issued. The key is only in the returned KeyPair; Enroll
 // neither stores nor sends it.
 func (e Enrollment) Enroll(ctx context.Context, client kubernetes.Interface) (KeyPair, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return KeyPair{}, fmt.Errorf("generate key: %w", err)
-	}
-	keyPEM, err := encodeKey(key)
+	keyPEM, der, err := e.sign()
 	if err != nil {
 		return KeyPair{}, err
-	}
-	subject := pkix.Name{CommonName: e.Subject.User, Organization: e.Subject.Groups}
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: subject}, key)
-	if err != nil {
-		return KeyPair{}, fmt.Errorf("make request: %w", err)
 	}
 	requests := client.CertificatesV1().CertificateSigningRequests()
 	request, err := requests.Create(ctx, e.request(der), metav1.CreateOptions{})
@@ -82,6 +73,37 @@ func (e Enrollment) Enroll(ctx context.Context, client kubernetes.Interface) (Ke
 		return KeyPair{}, fmt.Errorf("certificate request %s: %w", request.Name, err)
 	}
 	return KeyPair{Cert: cert, Key: keyPEM}, nil
+}
+
+// Try lets the server try the request for a certificate, without storing it. The certificate is not issued.
+func (e Enrollment) Try(ctx context.Context, client kubernetes.Interface) error {
+	_, der, err := e.sign()
+	if err != nil {
+		return err
+	}
+	_, err = client.CertificatesV1().CertificateSigningRequests().Create(ctx, e.request(der), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		return fmt.Errorf("request a certificate for %s: %w", e.Subject.User, err)
+	}
+	return nil
+}
+
+// sign makes a key, and a PKCS #10 request that it signs.
+func (e Enrollment) sign() (keyPEM, der []byte, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, fmt.Errorf("generate key: %w", err)
+	}
+	keyPEM, err = encodeKey(key)
+	if err != nil {
+		return nil, nil, err
+	}
+	subject := pkix.Name{CommonName: e.Subject.User, Organization: e.Subject.Groups}
+	der, err = x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: subject}, key)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make request: %w", err)
+	}
+	return keyPEM, der, nil
 }
 
 // request returns the CertificateSigningRequest for an encoded PKCS #10 request.

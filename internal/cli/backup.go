@@ -64,7 +64,7 @@ func newBackupCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&b.kubeconfig, "kubeconfig", "", "your own kubeconfig (default: $KUBECONFIG, or ~/.kube/config)")
+	b.AddFlags(flags)
 	flags.StringVar(&b.stopped.DataDir, "data-dir", "", "data directory of a server that is stopped")
 	addEtcdFlags(flags, &b.stopped)
 	flags.BoolVar(&b.options.WithoutKeys, "without-keys", false, "leave out the keys of encrypted objects, which the restored server then needs "+
@@ -74,7 +74,7 @@ func newBackupCommand() *cobra.Command {
 
 // backupFlags holds the flags of the command.
 type backupFlags struct {
-	kubeconfig string
+	command.Server
 	// stopped is the configuration of a server that is stopped.
 	stopped apiserver.Config
 	options maintenance.BackupOptions
@@ -85,7 +85,7 @@ func (b backupFlags) write(ctx context.Context, w io.Writer) error {
 		return errors.New("--without-keys leaves out the keys that are in --encryption-provider-config: use one of them")
 	}
 	if b.stopped.DataDir != "" {
-		if b.kubeconfig != "" {
+		if b.Kubeconfig != "" {
 			return errors.New("--data-dir is for a server that is stopped, --kubeconfig for one that runs")
 		}
 		b.stopped.Version = version
@@ -94,7 +94,7 @@ func (b backupFlags) write(ctx context.Context, w io.Writer) error {
 	if len(b.stopped.Etcd.Servers) > 0 || b.stopped.EncryptionConfig != "" {
 		return errors.New("the flags about etcd and encryption are for a server that is stopped: name its --data-dir too")
 	}
-	_, client, err := connect(b.kubeconfig)
+	_, client, err := connect(&b.Server)
 	if err != nil {
 		return err
 	}

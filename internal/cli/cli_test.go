@@ -215,6 +215,7 @@ func TestServe(t *testing.T) {
 	case <-time.After(waittest.Patience):
 		t.Fatalf("the server is not ready after %s", waittest.Patience)
 	}
+	testDryRuns(t, filepath.Join(dir, "admin.kubeconfig"))
 	testKubeconfig(t, filepath.Join(dir, "admin.kubeconfig"))
 	testKubeconfigFile(t, filepath.Join(dir, "admin.kubeconfig"))
 	testRevoke(t, filepath.Join(dir, "admin.kubeconfig"))

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kubectl/pkg/util/completion"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/output"
 )
 
@@ -97,16 +98,11 @@ var enums = map[string][]string{
 	"diff --fail-on":              {"error", "warning", "note", "never"},
 	"transfer --to":               {"apply", "imperative"},
 	"transfer --preset":           {"csa-to-ssa", "argocd", "flux", "helm", "kapp"},
-	"transfer --dry-run":          {"none", "client", "server"},
-	"undo --dry-run":              {"none", "client", "server"},
-	"roll --dry-run":              {"none", "client", "server"},
 	"roll --output":               {output.JSON, output.YAML, "name"},
-	"rollback --dry-run":          {"none", "client", "server"},
 	"rollback --output":           {output.JSON, output.YAML, "name"},
 	"history --output":            {output.JSON, output.YAML},
 	"used --output":               {output.JSON, output.YAML},
 	"unused --output":             {output.JSON, output.YAML},
-	"adopt --dry-run":             {"none", "client", "server"},
 }
 
 // addCompletions makes the shell complete the values of the flags of commands, and of those below
@@ -122,6 +118,7 @@ func addCompletions(commands ...*cobra.Command) {
 			completeFlag(cmd, "node", nodeNames)
 		}
 		completeFlag(cmd, "context", completion.ContextCompletionFunc)
+		completeFlag(cmd, "dry-run", cobra.FixedCompletions(command.DryRuns(), cobra.ShellCompDirectiveNoFileComp))
 		if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 && !fileArgument.MatchString(cmd.Use) {
 			cmd.ValidArgsFunction = cobra.NoFileCompletions
 		}
@@ -148,8 +145,10 @@ const completionTimeout = 3 * time.Second
 // nodeNames completes the name of a node of the server. Without an answer there is nothing to
 // complete.
 func nodeNames(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	file, _ := cmd.Flags().GetString("kubeconfig")
-	_, client, err := connect(file)
+	var server command.Server
+	server.Kubeconfig, _ = cmd.Flags().GetString("kubeconfig")
+	server.Context, _ = cmd.Flags().GetString("context")
+	_, client, err := connect(&server)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

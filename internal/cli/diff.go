@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -62,6 +64,9 @@ func addPlan(diff *cobra.Command, factory cmdutil.Factory) {
 	kubectl := diff.Run
 	diff.RunE = func(cmd *cobra.Command, args []string) error {
 		if !p.plan && p.output == "" {
+			if err := colourDiff(cmd); err != nil {
+				return err
+			}
 			kubectl(cmd, args)
 			return nil
 		}
@@ -70,6 +75,21 @@ func addPlan(diff *cobra.Command, factory cmdutil.Factory) {
 		}
 		return nil
 	}
+}
+
+// externalDiff is the variable with the program that kubectl diff runs, and its arguments.
+const externalDiff = "KUBECTL_EXTERNAL_DIFF"
+
+// colourDiff lets the program of kubectl diff print colours, if the user has chosen no other program, and this one can.
+func colourDiff(cmd *cobra.Command) error {
+	if os.Getenv(externalDiff) != "" || !command.HasColours(cmd, cmd.OutOrStdout()) {
+		return nil
+	}
+	const always = "--color=always"
+	if exec.CommandContext(cmd.Context(), "diff", always, os.DevNull, os.DevNull).Run() != nil {
+		return nil
+	}
+	return os.Setenv(externalDiff, "diff -u -N "+always)
 }
 
 func (p *planning) run(cmd *cobra.Command, args []string) error {
@@ -88,8 +108,9 @@ func (p *planning) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	} else {
-		plan.Print(out, plans)
-		fmt.Fprintf(out, "plan: %s\n", plan.Summary(plans))
+		var text strings.Builder
+		plan.Print(&text, plans)
+		fmt.Fprintf(out, "%splan: %s\n", command.Plan(cmd, out, text.String()), plan.Summary(plans))
 	}
 	has := func(outcomes ...preview.Outcome) bool {
 		return slices.ContainsFunc(plans, func(one plan.Plan) bool { return slices.Contains(outcomes, one.Outcome) })

@@ -117,6 +117,9 @@ func suggestion(cmd *cobra.Command, err error) string {
 		// Cobra suggests names of commands only, so each flag becomes a command here.
 		candidates, name, prefix = &cobra.Command{}, unknown.GetSpecifiedName(), "--"
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			if flag.Hidden {
+				return
+			}
 			candidates.AddCommand(&cobra.Command{Use: flag.Name, Run: func(*cobra.Command, []string) {}})
 		})
 	}

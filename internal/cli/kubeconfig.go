@@ -17,6 +17,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/output"
 	"holdfast.dev/holdfast/internal/node"
 )
@@ -45,7 +46,7 @@ the group system:nodes only to nodes.`
 
 func newKubeconfigCommand() *cobra.Command {
 	var request credential
-	var file, format string
+	var format string
 	cmd := &cobra.Command{
 		Use:   "kubeconfig USER",
 		Short: "Make a kubeconfig for a person or a node",
@@ -70,10 +71,11 @@ func newKubeconfigCommand() *cobra.Command {
 			if err := request.complete(); err != nil {
 				return err
 			}
-			return request.issue(cmd, file)
+			return request.issue(cmd)
 		},
 	}
-	cmd.Flags().StringVar(&file, "kubeconfig", "", "your own kubeconfig (default: $KUBECONFIG, or ~/.kube/config)")
+	request.AddFlags(cmd.Flags())
+	request.dryRun.AddFlag(cmd.Flags())
 	cmd.Flags().StringArrayVar(&request.groups, "group", nil, "a group of the user; may be given several times")
 	cmd.Flags().StringVar(&request.node, "node", "", "name of the node that the kubeconfig is for, instead of a user")
 	cmd.Flags().DurationVar(&request.life, "duration", 0, "how long the certificate is valid, from 10m to 8760h (default: as long as "+
@@ -85,6 +87,8 @@ func newKubeconfigCommand() *cobra.Command {
 
 // credential is the certificate to request, with the flags of the command.
 type credential struct {
+	command.Server
+	dryRun command.DryRun
 	user   string
 	groups []string
 	node   string
@@ -129,10 +133,10 @@ type issued struct {
 	cert       *x509.Certificate
 }
 
-// request connects to the server with the caller's kubeconfig in file, requests the
+// request connects to the server with the caller's kubeconfig, requests the
 // certificate, and returns a new kubeconfig with it.
-func (c *credential) request(ctx context.Context, file string) (*issued, error) {
-	config, client, err := connect(file)
+func (c *credential) request(ctx context.Context) (*issued, error) {
+	config, client, err := connect(&c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -163,10 +167,14 @@ func (c *credential) request(ctx context.Context, file string) (*issued, error) 
 
 // sign requests a certificate, approves the request and waits until it is signed.
 func (c *credential) sign(ctx context.Context, client kubernetes.Interface) (access.KeyPair, error) {
+	return c.enrollment().Enroll(ctx, client)
+}
+
+func (c *credential) enrollment() access.Enrollment {
 	return access.Enrollment{
 		Subject: access.Subject{User: c.user, Groups: c.groups}, Signer: c.signer, Life: c.life,
 		Prefix: "holdfast-", Approval: "HoldfastKubeconfig", Poll: signPoll, Limit: signTimeout,
-	}.Enroll(ctx, client)
+	}
 }
 
 // rootCA returns the certificate authority in the caller's kubeconfig. The new kubeconfig

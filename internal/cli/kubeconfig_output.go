@@ -19,11 +19,14 @@ const readableByOthers fs.FileMode = 0o044
 // server rounds to seconds, and its clock may differ.
 const shortened = time.Minute
 
-// issue requests a certificate with the caller's kubeconfig in file, and writes the kubeconfig with it to c.file, or
+// issue requests a certificate with the caller's kubeconfig, and writes the kubeconfig with it to c.file, or
 // to stdout.
-func (c *credential) issue(cmd *cobra.Command, file string) error {
+func (c *credential) issue(cmd *cobra.Command) error {
+	if c.dryRun.IsSet() {
+		return c.try(cmd)
+	}
 	if c.file == "" {
-		made, err := c.request(cmd.Context(), file)
+		made, err := c.request(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -37,7 +40,7 @@ func (c *credential) issue(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
-	made, err := c.request(cmd.Context(), file)
+	made, err := c.request(cmd.Context())
 	if err == nil {
 		_, err = out.Write(made.kubeconfig)
 	}
@@ -47,6 +50,19 @@ func (c *credential) issue(cmd *cobra.Command, file string) error {
 	c.warnIfShortened(cmd, made)
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s written for %s: valid until %s, serial %x\n",
 		c.file, c.user, made.cert.NotAfter.UTC().Format(time.RFC3339), made.cert.SerialNumber)
+	return err
+}
+
+// try lets the server try the request for a certificate, unless the dry run is one of the client. It writes no kubeconfig.
+func (c *credential) try(cmd *cobra.Command) error {
+	_, client, err := connect(&c.Server)
+	if err == nil && c.dryRun.Sends() {
+		err = c.enrollment().Try(cmd.Context(), client)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "certificate for %s requested%s\n", c.user, c.dryRun.Suffix())
 	return err
 }
 

@@ -93,6 +93,8 @@ func (c *invocation) addOwnership(factory cmdutil.Factory) {
 	}
 	for _, cmd := range c.ownership {
 		cmd.PreRun = func(*cobra.Command, []string) { c.accepted = true }
+		command.MarkGlobal(cmd)
+		cmd.SetFlagErrorFunc(plainFlagError)
 	}
 	addCompletions(c.ownership...)
 	c.root.AddCommand(c.ownership...)

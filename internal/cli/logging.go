@@ -52,11 +52,11 @@ func (l *logSettings) addFlag(flags *pflag.FlagSet) {
 		"information (default: text with warnings and errors)")
 }
 
-// setLogging makes the libraries log warnings and errors to stderr, or everything up to a
-// verbosity if it is positive.
+// setLogging makes the program log warnings and errors to stderr, with verbosity 1 also the information of this program, and with more
+// everything that the libraries log up to that verbosity.
 func setLogging(ctx context.Context, verbosity int) {
 	// This cannot fail: the format is empty.
-	_, _ = logSettings{verbosity: verbosity, out: os.Stderr}.use(ctx)
+	_, _ = logSettings{verbosity: max(0, verbosity-1), info: verbosity > 0, out: os.Stderr}.use(ctx)
 }
 
 // use sets up the log of the process, and returns a logger for the life of the process itself.

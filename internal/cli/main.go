@@ -22,6 +22,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/demo"
 	"holdfast.dev/holdfast/internal/cli/doctor"
@@ -60,7 +61,11 @@ func Main() int {
 	}
 	// A command that has printed its result may end with an exit code and no message.
 	if text := err.Error(); text != "" {
-		logSettings{format: formatOf(os.Args)}.announce(os.Stderr, slog.LevelError, text)
+		settings := logSettings{format: formatOf(os.Args)}
+		if settings.format != logJSON && command.Code(nil, err) == command.ExitRefused {
+			text = command.Refusal(c.root, os.Stderr, text)
+		}
+		settings.announce(os.Stderr, slog.LevelError, text)
 	}
 	var coded interface{ ExitCode() int }
 	if errors.As(err, &coded) {
@@ -165,6 +170,7 @@ func newInvocation(streams Streams, args []string) *invocation {
 		c.newKubectl(streams)
 		for _, cmd := range c.ours {
 			cmd.PersistentPreRun = func(*cobra.Command, []string) { c.accepted = true }
+			cmd.SetFlagErrorFunc(plainFlagError)
 		}
 		// These commands of Holdfast replace those of kubectl.
 		for _, name := range []string{"version", "completion"} {
@@ -174,6 +180,8 @@ func newInvocation(streams Streams, args []string) *invocation {
 		}
 		c.root.AddCommand(c.ours...)
 	}
+	command.AddColourFlag(c.root)
+	_ = c.root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(command.Colours(), cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	// Main prints the error.
 	c.root.SilenceUsage, c.root.SilenceErrors = true, true
 	c.root.SetIn(streams.In)
@@ -225,6 +233,9 @@ func (c *invocation) run(ctx context.Context) error {
 	return command.Coded(cmd, explained(cmd, err))
 }
 
+// plainFlagError returns the error about a flag as it is. The root of kubectl would add its own next step.
+func plainFlagError(_ *cobra.Command, err error) error { return err }
+
 // runsUntilStopped are the commands that a signal ends. This is no error.
 var runsUntilStopped = map[string]bool{"serve": true, "demo": true, "node": true, "kudo manager": true, "guard serve": true}
 
@@ -266,6 +277,9 @@ func withNextStep(err error) error {
 		return fmt.Errorf("%w: start that server, or name the kubeconfig of another one with --kubeconfig", err)
 	case errors.As(err, &authority):
 		return fmt.Errorf("%w: the kubeconfig belongs to another server; use the one that this server printed at its start", err)
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), maintenance.BackupPath):
+		return fmt.Errorf("%w: only an administrator can make a backup: use the admin.kubeconfig in the data directory of the server, or stop the "+
+			"server and name that directory with --data-dir", err)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("%w: the credential in the kubeconfig is expired, revoked or of another server; an administrator makes a new "+
 			"one with \"holdfast kubeconfig\"", err)

@@ -112,9 +112,6 @@ func TestEmptyDefaults(t *testing.T) {
 // meant, and that it names its help.
 func TestTypos(t *testing.T) {
 	walk(cli.Commands(), func(cmd *cobra.Command) {
-		if isUnderKubectl(cmd) {
-			return
-		}
 		check := func(want string, args ...string) {
 			t.Helper()
 			_, err := run(t.Context(), append(pathOf(cmd), args...)...)

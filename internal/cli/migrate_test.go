@@ -37,7 +37,7 @@ func testMigrate(t *testing.T, admin string) {
 		{"--kubeconfig " + admin + " A.example.com", `^migrate A.example.com: .*spec.resource.resource: Invalid value: "A"`},
 		{"--kubeconfig " + without + " secrets", `^the server ` + other.URL + ` does not have storageversionmigrations.storagemigration.k8s.io: .* \(2\)$`},
 		{"--kubeconfig " + without + " --context c secrets", `context "c" does not exist \(2\)$`},
-		{"--timeout -1s secrets", `^--timeout -1s: must not be negative \(2\)$`},
+		{"--timeout -1s secrets", `^invalid argument "-1s" for "--timeout" flag: must not be negative\n.* \(2\)$`},
 		{"", `^the argument RESOURCE is missing\n.* \(2\)$`},
 	} {
 		out, err := run(t.Context(), append([]string{"schema", "migrate"}, strings.Fields(test.args)...)...)

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/native"
 	"holdfast.dev/holdfast/internal/node"
 )
@@ -41,7 +41,7 @@ const nodeRoot = "/run/holdfast"
 
 func newNodeCommand() *cobra.Command {
 	config := node.Config{Version: version}
-	var kubeconfig string
+	var server command.Server
 	log := logSettings{info: true}
 	var namespaceLimit resource.QuantityValue
 	gates := native.NewFeatures()
@@ -71,12 +71,12 @@ func newNodeCommand() *cobra.Command {
 				if unnamed != nil {
 					return unnamed
 				}
-				return runNode(cmd, config, nodeSession{kubeconfig: kubeconfig, log: log})
+				return runNode(cmd, config, nodeSession{server: &server, log: log})
 			})
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig with the credential of the node (default: $KUBECONFIG, or ~/.kube/config)")
+	server.AddFlags(flags)
 	flags.StringVar(&config.Name, "name", "", "name of the node (default: the name of this host, in lower case)")
 	flags.StringVar(&config.MetricsAddress, "metrics-address", "127.0.0.1:9464", "address that serves /metrics; empty serves none")
 	flags.StringVar(&config.HooksDir, "hooks-dir", "", "directory, root's alone, with the executables that pods may name as hooks; without "+
@@ -117,18 +117,16 @@ func completeName(config *node.Config) error {
 
 // nodeSession is what an agent needs beside its configuration.
 type nodeSession struct {
-	kubeconfig string
-	log        logSettings
+	server *command.Server
+	log    logSettings
 }
 
 // runNode runs an agent with the credential of a kubeconfig until the context of the command
 // ends.
 func runNode(cmd *cobra.Command, config node.Config, session nodeSession) error {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = session.kubeconfig
-	access, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	access, err := session.server.Config()
 	if err != nil {
-		return fmt.Errorf("node: kubeconfig: %w", err)
+		return fmt.Errorf("node: %w", err)
 	}
 	credential, err := node.KeepCredential(access, node.Claim{Root: config.Root, Name: config.Name, TakeOver: config.TakeOver})
 	if err != nil {

@@ -235,7 +235,7 @@ func TestNodeRefuses(t *testing.T) {
 			[]string{"status", "--root", none},
 			"node status: " + none + ": no agent has been here: there is no directory state",
 		},
-		"no kubeconfig":     {[]string{"--kubeconfig", none, "--root", none}, "node: kubeconfig: stat " + none + ": no such file or directory"},
+		"no kubeconfig":     {[]string{"--kubeconfig", none, "--root", none}, "node: your kubeconfig: stat " + none + ": no such file or directory"},
 		"unknown gate":      {[]string{"--feature-gates", "Nothing=true"}, "unrecognized feature gate: Nothing"},
 		"an extra argument": {[]string{"now"}, `unknown command "now" for "holdfast node"`},
 	}

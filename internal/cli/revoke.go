@@ -14,6 +14,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/access/revocation"
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/output"
 )
 
@@ -52,7 +53,8 @@ func newRevokeCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd, time.Now()) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&r.kubeconfig, "kubeconfig", "", "your own kubeconfig (default: $KUBECONFIG, or ~/.kube/config)")
+	r.AddFlags(flags)
+	r.dryRun.AddFlag(flags)
 	flags.StringArrayVar(&r.users, "user", nil, "a user, for all its credentials; may be given several times")
 	flags.StringArrayVar(&r.nodes, "node", nil, "a node, for all its credentials and the tokens of its pods; may be given several times")
 	flags.StringArrayVar(&r.serials, "serial", nil, "serial number of a certificate, in hexadecimal; may be given several times")
@@ -68,11 +70,12 @@ func newRevokeCommand() *cobra.Command {
 
 // revoke holds the flags of the command.
 type revoke struct {
-	kubeconfig                         string
+	command.Server
 	users, nodes, serials, credentials []string
 	issuedBefore, reason               string
 	list, remove                       bool
 	output                             output.Format
+	dryRun                             command.DryRun
 }
 
 func (r *revoke) run(cmd *cobra.Command, now time.Time) error {
@@ -88,7 +91,7 @@ func (r *revoke) run(cmd *cobra.Command, now time.Time) error {
 	case !r.list && len(wanted) == 0:
 		return errors.New("revoke: name a --user, --node, --serial or --credential, or use --list")
 	}
-	_, client, err := connect(r.kubeconfig)
+	_, client, err := connect(&r.Server)
 	if err != nil {
 		return err
 	}
@@ -96,7 +99,7 @@ func (r *revoke) run(cmd *cobra.Command, now time.Time) error {
 	if r.list {
 		entries, err := list.Get(cmd.Context())
 		if err != nil {
-			return err
+			return command.Unable(err)
 		}
 		if r.output != "" {
 			return r.output.Print(cmd.OutOrStdout(), append([]revocation.Entry{}, entries...))
@@ -156,10 +159,11 @@ func (r *revoke) before(now time.Time) (*metav1.Time, error) {
 
 // change adds the entries to the list, or removes them, and prints each.
 func (r *revoke) change(ctx context.Context, out io.Writer, list *revocation.Client, wanted []revocation.Entry) error {
-	done := "%s is revoked\n"
+	done := "%s is revoked%s\n"
 	if r.remove {
-		done = "%s is not revoked any more\n"
+		done = "%s is not revoked any more%s\n"
 	}
+	list.DryRun, list.ReadOnly = r.dryRun.Options(), !r.dryRun.Sends()
 	err := list.Edit(ctx, func(entries []revocation.Entry) ([]revocation.Entry, error) {
 		if r.remove {
 			return removeAll(entries, wanted)
@@ -170,7 +174,7 @@ func (r *revoke) change(ctx context.Context, out io.Writer, list *revocation.Cli
 		return err
 	}
 	for _, entry := range wanted {
-		if _, err := fmt.Fprintf(out, done, entry.Subject()); err != nil {
+		if _, err := fmt.Fprintf(out, done, entry.Subject(), r.dryRun.Suffix()); err != nil {
 			return err
 		}
 	}

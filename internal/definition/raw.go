@@ -3,10 +3,13 @@ package definition
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"holdfast.dev/holdfast/parameters"
 	"holdfast.dev/holdfast/schema"
 	"holdfast.dev/holdfast/value"
 )
@@ -66,6 +69,12 @@ func (in *CustomResourceValidation) canonicalize() {
 	if out, err := json.Marshal(decoded); err == nil {
 		in.OpenAPIV3Schema = out
 	}
+}
+
+// UnknownField returns the message about a key of a schema that is no keyword, with the keyword that its author may have meant.
+func UnknownField(path string) string {
+	name := path[strings.LastIndexByte(path, '.')+1:]
+	return fmt.Sprintf("unknown field %q%s", path, parameters.Suggestion(name, schema.Keywords()))
 }
 
 // DropUnknown removes the keys that are not schema keywords from the schemas of

@@ -13,7 +13,10 @@ import (
 
 // Client reads and writes the list on a server.
 type Client struct {
-	stored coreclient.ConfigMapInterface
+	// DryRun is the field dryRun of the requests of Edit. With ReadOnly, Edit sends no write.
+	DryRun   []string
+	ReadOnly bool
+	stored   coreclient.ConfigMapInterface
 }
 
 // NewClient returns a client of the server that getter writes to.
@@ -41,14 +44,14 @@ func (c *Client) Edit(ctx context.Context, edit func([]Entry) ([]Entry, error)) 
 	return retry.OnError(retry.DefaultBackoff, isRetried, func() error {
 		stored, err := c.stored.Get(ctx, Name, metav1.GetOptions{})
 		write := func(changed *corev1.ConfigMap) error {
-			_, err := c.stored.Update(ctx, changed, metav1.UpdateOptions{})
+			_, err := c.stored.Update(ctx, changed, metav1.UpdateOptions{DryRun: c.DryRun})
 			return err
 		}
 		switch {
 		case apierrors.IsNotFound(err):
 			stored = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: Name}}
 			write = func(created *corev1.ConfigMap) error {
-				_, err := c.stored.Create(ctx, created, metav1.CreateOptions{})
+				_, err := c.stored.Create(ctx, created, metav1.CreateOptions{DryRun: c.DryRun})
 				return err
 			}
 		case err != nil:
@@ -58,7 +61,7 @@ func (c *Client) Edit(ctx context.Context, edit func([]Entry) ([]Entry, error)) 
 		if err != nil {
 			return err
 		}
-		if entries, err = edit(entries); err != nil {
+		if entries, err = edit(entries); err != nil || c.ReadOnly {
 			return err
 		}
 		text, err := Format(entries)

@@ -1,7 +1,7 @@
 package definitions
 
 import (
-	"fmt"
+	"errors"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -62,7 +62,7 @@ func (d decoder) Decode(
 		found = strict.Errors()
 	}
 	for _, path := range definition.DropUnknown(crd) {
-		found = append(found, fmt.Errorf("unknown field %q", path))
+		found = append(found, errors.New(definition.UnknownField(path)))
 	}
 	if d.strict && len(found) > 0 {
 		return obj, gvk, runtime.NewStrictDecodingError(found)

@@ -101,7 +101,7 @@ func (f *Filter) checkApplied(body []byte) error {
 	}
 	var unknown []string
 	for _, path := range definition.DropUnknown(crd) {
-		unknown = append(unknown, fmt.Sprintf("unknown field %q", path))
+		unknown = append(unknown, definition.UnknownField(path))
 	}
 	if len(unknown) > 0 {
 		return apierrors.NewBadRequest("error strict decoding patch: strict decoding error: " + strings.Join(unknown, ", "))

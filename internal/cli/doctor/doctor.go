@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/cli/arguments"
@@ -39,7 +38,8 @@ be examined.`
 
 // flags holds the flags of the command.
 type flags struct {
-	kubeconfig, root, output string
+	command.Server
+	root, output string
 	// stopped is the configuration of a server that is stopped.
 	stopped apiserver.Config
 }
@@ -82,7 +82,7 @@ func New(version string) *cobra.Command {
 		},
 	}
 	set := cmd.Flags()
-	set.StringVar(&f.kubeconfig, "kubeconfig", "", "your own kubeconfig (default: $KUBECONFIG, or ~/.kube/config)")
+	f.AddFlags(set)
 	set.StringVar(&f.stopped.DataDir, "data-dir", "", "data directory of a server that is stopped")
 	set.StringVar(&f.root, "root", "", "directory of a node agent on this host, such as /run/holdfast")
 	set.StringVarP(&f.output, "output", "o", "", "json or yaml; empty prints a table")
@@ -100,7 +100,7 @@ var errUnreachable = errors.New("nothing could be examined")
 // examine examines what the flags name.
 func (f flags) examine(ctx context.Context) (report, error) {
 	named := 0
-	for _, text := range []string{f.kubeconfig, f.stopped.DataDir, f.root} {
+	for _, text := range []string{f.Kubeconfig, f.stopped.DataDir, f.root} {
 		if text != "" {
 			named++
 		}
@@ -113,11 +113,9 @@ func (f flags) examine(ctx context.Context) (report, error) {
 	case f.root != "":
 		return examineAgent(f.root, time.Now())
 	}
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	config, err := f.Config()
 	if err != nil {
-		return nil, fmt.Errorf("your kubeconfig: %w", err)
+		return nil, err
 	}
 	s, err := connect(config, f.stopped.Version)
 	if err != nil {

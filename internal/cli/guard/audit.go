@@ -34,7 +34,7 @@ const (
 
 // auditing holds the flags of the command.
 type auditing struct {
-	connection
+	command.Server
 	excluded        resources
 	output, version string
 }
@@ -50,7 +50,7 @@ func newAuditCommand(program Program) *cobra.Command {
 		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd) },
 	}
-	a.connection.addFlags(cmd.Flags())
+	a.AddFlags(cmd.Flags())
 	a.excluded.addFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&a.output, "output", "o", outputTable, "table, json, yaml or sarif")
 	return cmd
@@ -60,7 +60,7 @@ func (a *auditing) run(cmd *cobra.Command) error {
 	if !slices.Contains([]string{outputTable, outputYAML, string(finding.JSON), string(finding.SARIF)}, a.output) {
 		return fmt.Errorf("--output %q: must be table, json, yaml or sarif", a.output)
 	}
-	config, err := a.config()
+	config, err := a.Config()
 	if err != nil {
 		return err
 	}

@@ -32,36 +32,30 @@ refuses a definition that the other side cannot express, and prints nothing for 
 of other kinds are not printed. Comments of the file are lost.`
 
 // conversion holds the flags of the command.
-type conversion struct {
-	files []string
-	to    string
-}
+type conversion struct{ to string }
 
 func newConvertCommand() *cobra.Command {
 	var c conversion
 	cmd := &cobra.Command{
-		Use:   "convert -f FILE",
+		Use:   "convert (FILE | DIRECTORY | PATTERN | -)...",
 		Short: "Move markers of definitions into the annotation, or back",
 		Long:  convertHelp,
 		Example: `  holdfast guard convert -f examples/widgets.yaml
   holdfast guard convert -f examples/widgets.yaml | holdfast guard convert --to markers -f -`,
-		Args: arguments.None,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+		Args: arguments.AtLeastOne("FILE"),
+		RunE: c.run,
 	}
-	cmd.Flags().StringSliceVarP(&c.files, "filename", "f", nil, "a file, a directory, a pattern, or - for stdin; can be repeated")
+	command.TakeFiles(cmd)
 	cmd.Flags().StringVar(&c.to, "to", string(stock.Annotation), "where the markers go: annotation, or markers in the schema")
 	return cmd
 }
 
-func (c *conversion) run(cmd *cobra.Command) error {
+func (c *conversion) run(cmd *cobra.Command, files []string) error {
 	target := stock.Target(c.to)
-	switch {
-	case target != stock.Annotation && target != stock.Markers:
+	if target != stock.Annotation && target != stock.Markers {
 		return fmt.Errorf("--to %q: must be annotation or markers", c.to)
-	case len(c.files) == 0:
-		return errors.New("no file: use -f FILE")
 	}
-	objects, err := readDefinitions(cmd.InOrStdin(), c.files)
+	objects, err := readDefinitions(cmd.InOrStdin(), files)
 	if err != nil {
 		return err
 	}

@@ -177,8 +177,8 @@ spec:
 	}{
 		"a keyword of our server": {text, []string{"-f", "-"}, "definitions that cannot be converted: 1"},
 		"no definition":           {"a: 1\n", []string{"-f", "-"}, "no CustomResourceDefinition in the files"},
-		"no file":                 {"", nil, "no file: use -f FILE"},
-		"another target":          {"", []string{"--to", "cel"}, `--to "cel": must be annotation or markers`},
+		"no file":                 {"", nil, "the argument FILE is missing"},
+		"another target":          {"", []string{"--to", "cel", "-"}, `--to "cel": must be annotation or markers`},
 	} {
 		out, _, err := run(t.Context(), test.stdin, append([]string{"guard", "convert"}, test.args...)...)
 		if err == nil || err.Error() != test.want || out != "" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/image"
 	"holdfast.dev/holdfast/internal/othercluster/guard"
 	guardsetup "holdfast.dev/holdfast/internal/othercluster/guard/setup"
@@ -26,13 +28,18 @@ change the image or to renew the authority of the certificate. It leaves objects
 need no change as they are.
 
 The image has the program holdfast as its entry point. With --webhook-url the guard runs
-outside of the cluster ("holdfast guard serve --webhook-url").`
+outside of the cluster ("holdfast guard serve --webhook-url").
+
+--dry-run says for each object whether it is missing or differs, and lets the server
+try the others. -o prints the objects, with new keys. --dry-run=client only prints
+them, and asks no server.`
 
 // initialization holds the flags of the command.
 type initialization struct {
-	connection
-	image, url, output  string
-	dryRun, certManager bool
+	command.Server
+	image, url, output string
+	certManager        bool
+	dryRun             command.DryRun
 }
 
 func newInitCommand(program Program) *cobra.Command {
@@ -42,7 +49,7 @@ func newInitCommand(program Program) *cobra.Command {
 		Short: "Install the guard on a cluster",
 		Long:  initHelp,
 		Example: `  holdfast guard init --image registry.example.com/holdfast:1.0
-  holdfast guard init --dry-run -o yaml > guard.yaml
+  holdfast guard init --dry-run=client -o yaml > guard.yaml
   holdfast guard init --webhook-url https://10.0.0.7:9443`,
 		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,28 +60,28 @@ func newInitCommand(program Program) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	i.connection.addFlags(flags)
+	i.AddFlags(flags)
 	flags.StringVar(&i.image, "image", image.Default(program.Version), "image of the guard, whose entry point is holdfast")
 	flags.StringVar(&i.url, "webhook-url", "", "where the API server reaches a guard that runs outside of the cluster (https)")
 	flags.BoolVar(&i.certManager, "cert-manager", false, "let cert-manager make the certificate; it must be installed")
-	flags.BoolVar(&i.dryRun, "dry-run", false, "print what would be applied, with new keys, and ask no server")
-	flags.StringVarP(&i.output, "output", "o", "", "with --dry-run: yaml, which is also the default, or json")
+	i.dryRun.AddFlag(flags)
+	flags.StringVarP(&i.output, "output", "o", "", "with --dry-run: print the objects, with new keys, as yaml (the default of --dry-run=client) or json")
 	return cmd
 }
 
 func (i *initialization) run(cmd *cobra.Command) error {
-	config := guardsetup.Config{Image: i.image, CertManager: i.certManager}
+	config := guardsetup.Config{Image: i.image, CertManager: i.certManager, Verify: i.dryRun.IsSet()}
 	var err error
 	if config.URL, err = webhook.ParseURL(i.url); err != nil {
 		return err
 	}
-	if i.dryRun {
+	if i.dryRun == command.DryRunClient {
 		return i.print(cmd, config)
 	}
-	if i.output != "" {
-		return errors.New("--output goes with --dry-run")
+	if i.output != "" && !i.dryRun.IsSet() {
+		return errors.New("-o goes with --dry-run")
 	}
-	access, err := i.config()
+	access, err := i.Config()
 	if err != nil {
 		return err
 	}
@@ -87,7 +94,13 @@ func (i *initialization) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	return guardsetup.Install(cmd.Context(), access, config, reporter(cmd))
+	if i.output == "" {
+		return guardsetup.Install(cmd.Context(), access, config, reporter(cmd.OutOrStdout(), i.dryRun))
+	}
+	if err := guardsetup.Install(cmd.Context(), access, config, reporter(cmd.ErrOrStderr(), i.dryRun)); err != nil {
+		return err
+	}
+	return i.print(cmd, config)
 }
 
 // sayHoldfast says what a guard adds to our own server. Earlier releases do not enforce policies.
@@ -119,9 +132,9 @@ func (i *initialization) print(cmd *cobra.Command, config guardsetup.Config) err
 }
 
 // reporter prints what was done with each object.
-func reporter(cmd *cobra.Command) func(installation.Outcome) {
+func reporter(out io.Writer, dryRun command.DryRun) func(installation.Outcome) {
 	return func(outcome installation.Outcome) {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s/%s %s\n", strings.ToLower(outcome.Object.GetKind()), outcome.Object.GetName(), outcome.What)
+		fmt.Fprintf(out, "%s/%s %s%s\n", strings.ToLower(outcome.Object.GetKind()), outcome.Object.GetName(), outcome.What, dryRun.Suffix())
 	}
 }
 
@@ -131,10 +144,11 @@ The command first takes the right to write the webhook configuration from the gu
 deletes the configuration. From then on the API server no longer asks the guard, and
 guarded objects can be updated freely. The command waits for three seconds, because the
 guard writes the configuration again until all API servers know that it may not. Then it
-deletes the rest. The kind ImmutabilityPolicy and its objects stay, unless --policies is set.`
+deletes the rest. --dry-run names what would be deleted. The kind ImmutabilityPolicy and its objects stay, unless --policies is set.`
 
 func newUninstallCommand() *cobra.Command {
-	var access connection
+	var access command.Server
+	var dryRun command.DryRun
 	var options guardsetup.UninstallOptions
 	cmd := &cobra.Command{
 		Use:     "uninstall",
@@ -146,15 +160,16 @@ func newUninstallCommand() *cobra.Command {
 			if options.WebhooksOnly && options.Kind {
 				return errors.New("--webhooks-only and --policies exclude each other")
 			}
-			config, err := access.config()
+			config, err := access.Config()
 			if err != nil {
 				return err
 			}
-			options.Report = reporter(cmd)
+			options.DryRun, options.Report = dryRun.IsSet(), reporter(cmd.OutOrStdout(), dryRun)
 			return guardsetup.Uninstall(cmd.Context(), config, options)
 		},
 	}
-	access.addFlags(cmd.Flags())
+	access.AddFlags(cmd.Flags())
+	dryRun.AddFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&options.WebhooksOnly, "webhooks-only", false, "only delete the webhook configuration, and the guard's right to write it")
 	cmd.Flags().BoolVar(&options.Kind, "policies", false, "also delete the kind ImmutabilityPolicy and all policies")
 	return cmd

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/native/judgement"
 	"holdfast.dev/holdfast/internal/othercluster/guard"
 	"holdfast.dev/holdfast/internal/othercluster/webhook"
@@ -30,7 +31,7 @@ Inside of a cluster, the guard uses the account of its pod, elsewhere a kubeconf
 
 // service holds the flags of the command.
 type service struct {
-	connection
+	command.Server
 	addresses webhook.Addresses
 	ownership string
 	excluded  resources
@@ -53,7 +54,7 @@ func newServeCommand(program Program) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	s.connection.addFlags(flags)
+	s.AddFlags(flags)
 	s.addresses.AddFlags(flags)
 	flags.StringVar(&s.config.URL, "webhook-url", "", "where the API server reaches a guard that runs outside of the cluster (https)")
 	flags.StringVar(&s.config.CertFile, "tls-cert-file", "", "certificate to answer with (default: that of the Secret)")
@@ -91,7 +92,7 @@ func (s *service) run(cmd *cobra.Command) error {
 		s.config.AuditInterval = -1
 	}
 	s.config.ExcludeResources = s.excluded.parsed()
-	if s.config.Client, err = s.connection.config(); err != nil {
+	if s.config.Client, err = s.Config(); err != nil {
 		return err
 	}
 	if s.config.PoliciesOnly, err = guard.IsHoldfast(s.config.Client); err != nil {

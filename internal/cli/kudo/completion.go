@@ -11,6 +11,7 @@ import (
 	"k8s.io/kubectl/pkg/util/completion"
 
 	"holdfast.dev/holdfast/api"
+	"holdfast.dev/holdfast/internal/cli/command"
 )
 
 // completionTimeout bounds how long a user waits for a server after the Tab key.
@@ -94,7 +95,7 @@ func ask(cmd *cobra.Command, prefix string, choose func(asking) ([]string, error
 		text, _ := cmd.Flags().GetString(flag)
 		return text
 	}
-	conn := connection{kubeconfig: value("kubeconfig"), context: value("context"), namespace: value("namespace")}
+	conn := connection{command.Server{Kubeconfig: value("kubeconfig"), Context: value("context"), Namespace: value("namespace")}}
 	s, err := conn.connect()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -5,16 +5,15 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"holdfast.dev/holdfast/api"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/parameters"
 )
 
@@ -26,37 +25,18 @@ const (
 )
 
 // connection holds the flags that select a server and a namespace.
-type connection struct {
-	kubeconfig, context, namespace string
-}
+type connection struct{ command.Server }
 
-func (c *connection) addFlags(flags *pflag.FlagSet) {
-	c.addServerFlags(flags)
-	flags.StringVarP(&c.namespace, "namespace", "n", "", "namespace (default: that of the context)")
-}
-
-// addServerFlags adds the flags of a command that does not depend on a namespace.
-func (c *connection) addServerFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig to use (default: $KUBECONFIG, or ~/.kube/config)")
-	flags.StringVar(&c.context, "context", "", "context of the kubeconfig (default: its current one)")
-}
-
-// loader returns a loader of the kubeconfig. Inside a pod without a kubeconfig it uses the
-// service account of the pod.
-func (c *connection) loader() clientcmd.ClientConfig {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = c.kubeconfig
-	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.context}
-	overrides.Context.Namespace = c.namespace
-	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
-}
+// agent is the name of the commands in managed fields and audit logs.
+const agent = "holdfast-kudo"
 
 // config returns the client config of the server.
 func (c *connection) config() (*rest.Config, error) {
-	config, err := c.loader().ClientConfig()
+	config, err := c.Config()
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
+		return nil, err
 	}
+	config.UserAgent = agent
 	return config, nil
 }
 
@@ -64,6 +44,8 @@ func (c *connection) config() (*rest.Config, error) {
 type server struct {
 	rest.Interface
 	namespace string
+	// dryRun says whether the server stores what the client writes. With client, no write is sent.
+	dryRun command.DryRun
 }
 
 // connect returns a client for the selected server and namespace.
@@ -72,7 +54,7 @@ func (c *connection) connect() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	namespace, _, err := c.loader().Namespace()
+	namespace, _, err := c.Loader().Namespace()
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
@@ -118,17 +100,35 @@ func (s *server) list(ctx context.Context, resource string, into runtime.Object)
 }
 
 func (s *server) create(ctx context.Context, resource string, object runtime.Object) error {
-	return s.explainNotFound(s.Post().Namespace(s.namespace).Resource(resource).Body(object).Do(ctx).Into(object))
+	if !s.dryRun.Sends() {
+		return nil
+	}
+	request := s.tried(s.Post()).Namespace(s.namespace).Resource(resource)
+	return s.explainNotFound(request.Body(object).Do(ctx).Into(object))
 }
 
 func (s *server) replace(ctx context.Context, instance *api.Instance) error {
-	return s.Put().Namespace(s.namespace).Resource(instances).Name(instance.Name).Body(instance).Do(ctx).Into(instance)
+	if !s.dryRun.Sends() {
+		return nil
+	}
+	return s.tried(s.Put()).Namespace(s.namespace).Resource(instances).Name(instance.Name).Body(instance).Do(ctx).Into(instance)
+}
+
+// tried makes a write a dry run, if the command is one.
+func (s *server) tried(request *rest.Request) *rest.Request {
+	for _, value := range s.dryRun.Options() {
+		request.Param("dryRun", value)
+	}
+	return request
 }
 
 // remove deletes an object if it still has the same UID.
 func (s *server) remove(ctx context.Context, resource string, object metav1.Object) error {
+	if !s.dryRun.Sends() {
+		return nil
+	}
 	uid := object.GetUID()
-	options := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
+	options := &metav1.DeleteOptions{DryRun: s.dryRun.Options(), Preconditions: &metav1.Preconditions{UID: &uid}}
 	return s.Delete().Namespace(s.namespace).Resource(resource).Name(object.GetName()).Body(options).Do(ctx).Error()
 }
 
@@ -162,7 +162,7 @@ func (e noInstanceError) Error() string { return string(e) }
 func (s *server) version(ctx context.Context, key string) (*api.OperatorVersion, error) {
 	version := &api.OperatorVersion{}
 	namespace, name := api.SplitVersionKey(key, s.namespace)
-	in := &server{Interface: s.Interface, namespace: namespace}
+	in := &server{Interface: s.Interface, namespace: namespace, dryRun: s.dryRun}
 	err := in.get(ctx, operatorVersions, name, version)
 	if apierrors.IsNotFound(err) {
 		return nil, nil

@@ -69,7 +69,7 @@ look at the folder before you pass it on. What you may not read is in errors.txt
 			return err
 		}),
 	}
-	conn.addFlags(cmd.Flags())
+	conn.AddNamespaceFlags(cmd.Flags())
 	who.addFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&folder, "output-directory", "O", "diag", "folder to create")
 	cmd.Flags().DurationVar(&since, "log-since", 0, "how far back logs go, such as 2h (default: all)")

@@ -28,6 +28,7 @@ func newGetCommand() *cobra.Command {
 an argument, list the operators, their versions, or all of them as a tree.`,
 		Example: `  holdfast kudo get
   holdfast kudo get all --namespace shop
+  holdfast kudo get -A
   holdfast kudo get operatorversions -o yaml`,
 		ValidArgs: []string{instances, operators, operatorVersions, all},
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -41,6 +42,9 @@ an argument, list the operators, their versions, or all of them as a tree.`,
 			if len(args) == 1 {
 				what = args[0]
 			}
+			if conn.AllNamespaces {
+				s.namespace = ""
+			}
 			found, err := s.inventory(cmd.Context(), what, who.instance)
 			if err != nil {
 				return err
@@ -49,15 +53,26 @@ an argument, list the operators, their versions, or all of them as a tree.`,
 			case format != "":
 				return format.print(cmd.OutOrStdout(), found.list())
 			case found.empty():
-				_, err := fmt.Fprintf(cmd.ErrOrStderr(), "no %s in namespace %s\n", strings.Replace(what, all, operators, 1), s.namespace)
+				where := "namespace " + s.namespace
+				if conn.AllNamespaces {
+					where = "any namespace"
+				}
+				_, err := fmt.Fprintf(cmd.ErrOrStderr(), "no %s in %s\n", strings.Replace(what, all, operators, 1), where)
 				return err
 			case what == all:
-				return found.tree(cmd.OutOrStdout())
+				return found.tree(cmd.OutOrStdout(), conn.AllNamespaces)
 			}
-			return table(cmd.OutOrStdout(), found.rows(what))
+			rows := found.rows(what)
+			if !conn.AllNamespaces {
+				for i := range rows {
+					rows[i] = rows[i][1:]
+				}
+			}
+			return table(cmd.OutOrStdout(), rows)
 		}),
 	}
-	conn.addFlags(cmd.Flags())
+	conn.AddNamespaceFlags(cmd.Flags())
+	conn.AddAllNamespacesFlag(cmd.Flags())
 	format.addFlags(cmd.Flags())
 	cmd.Flags().StringVar(&who.instance, "instance", "", "show only this instance")
 	return cmd
@@ -122,17 +137,21 @@ func (v inventory) list() map[string]any {
 }
 
 // tree prints the operators with their versions, and these with their instances.
-func (v inventory) tree(out io.Writer) error {
+func (v inventory) tree(out io.Writer, everywhere bool) error {
 	var lines []string
 	for _, operator := range v.operators {
-		lines = append(lines, operator.Name)
+		line := operator.Name
+		if everywhere {
+			line = operator.Namespace + "/" + line
+		}
+		lines = append(lines, line)
 		for _, version := range v.versions {
-			if version.Spec.Operator.Name != operator.Name {
+			if version.Namespace != operator.Namespace || version.Spec.Operator.Name != operator.Name {
 				continue
 			}
 			lines = append(lines, "  "+version.Name)
 			for i := range v.instances {
-				if v.instances[i].VersionKey() == version.Name {
+				if v.instances[i].Namespace == version.Namespace && v.instances[i].VersionKey() == version.Name {
 					lines = append(lines, "    "+v.instances[i].Name)
 				}
 			}
@@ -142,24 +161,24 @@ func (v inventory) tree(out io.Writer) error {
 	return err
 }
 
-// rows returns the table of a resource, with its header.
+// rows returns the table of a resource, with its header. The first column is the namespace.
 func (v inventory) rows(what string) [][]string {
 	switch what {
 	case operators:
-		rows := [][]string{{"NAME", "DESCRIPTION"}}
+		rows := [][]string{{"NAMESPACE", "NAME", "DESCRIPTION"}}
 		for i := range v.operators {
-			rows = append(rows, []string{v.operators[i].Name, cell(v.operators[i].Spec.Description)})
+			rows = append(rows, []string{v.operators[i].Namespace, v.operators[i].Name, cell(v.operators[i].Spec.Description)})
 		}
 		return rows
 	case operatorVersions:
-		rows := [][]string{{"NAME", "OPERATOR", "OPERATOR VERSION", "APP VERSION"}}
+		rows := [][]string{{"NAMESPACE", "NAME", "OPERATOR", "OPERATOR VERSION", "APP VERSION"}}
 		for i := range v.versions {
 			spec := v.versions[i].Spec
-			rows = append(rows, []string{v.versions[i].Name, spec.Operator.Name, spec.Version, spec.AppVersion})
+			rows = append(rows, []string{v.versions[i].Namespace, v.versions[i].Name, spec.Operator.Name, spec.Version, spec.AppVersion})
 		}
 		return rows
 	}
-	rows := [][]string{{"NAME", "OPERATOR VERSION", "PLAN", "STATUS"}}
+	rows := [][]string{{"NAMESPACE", "NAME", "OPERATOR VERSION", "PLAN", "STATUS"}}
 	for i := range v.instances {
 		name, state := "-", string(api.NeverRun)
 		if last := plan.Recent(&v.instances[i]); len(last) > 0 {
@@ -170,7 +189,7 @@ func (v inventory) rows(what string) [][]string {
 		if requested != "" && (requested != name || strings.HasPrefix(state, "NEVER")) {
 			name, state = requested, string(api.Pending)
 		}
-		rows = append(rows, []string{v.instances[i].Name, v.instances[i].VersionKey(), name, state})
+		rows = append(rows, []string{v.instances[i].Namespace, v.instances[i].Name, v.instances[i].VersionKey(), name, state})
 	}
 	return rows
 }

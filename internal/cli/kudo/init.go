@@ -31,14 +31,19 @@ change as they are.
 
 The image has the program holdfast as its entry point. With --webhook-url the
 manager runs outside of the cluster ("holdfast kudo manager"), and the API
-server asks it there.`
+server asks it there.
+
+--dry-run says for each object whether it is missing or differs, and lets the server
+try the others. -o prints the objects, with new keys. --dry-run=client only prints
+them, and asks no server.`
 
 // initialization holds the flags of the command.
 type initialization struct {
 	connection
 	waiting
 	image, account, webhookURL, output string
-	dryRun, crdOnly, verify            bool
+	crdOnly, verify                    bool
+	dryRun                             command.DryRun
 	// note says so if no registry has the image.
 	note func()
 }
@@ -50,7 +55,7 @@ func newInitCommand(program Program) *cobra.Command {
 		Short: "Make a cluster run operator packages",
 		Long:  initHelp,
 		Example: `  holdfast kudo init --image registry.example.com/holdfast:1.0 --wait
-  holdfast kudo init --dry-run -o yaml | kubectl apply -f -
+  holdfast kudo init --dry-run=client -o yaml | kubectl apply -f -
   holdfast kudo init --webhook-url https://10.0.0.7:9443`,
 		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,16 +68,16 @@ func newInitCommand(program Program) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	i.connection.addServerFlags(flags)
+	i.connection.AddFlags(flags)
 	flags.StringVar(&i.image, "image", image.Default(program.Version), "image of the manager, whose entry point is holdfast")
 	flags.StringVarP(&i.image, "kudo-image", "i", i.image, "the same as --image")
 	flags.StringVar(&i.account, "service-account", manager.Name, "service account of the manager; init creates it if it is missing")
 	flags.StringVar(&i.webhookURL, "webhook-url", "", "where the API server reaches a manager that runs outside of the cluster (https)")
-	flags.BoolVar(&i.dryRun, "dry-run", false, "print what would be applied, with new keys, and ask no server")
-	flags.StringVarP(&i.output, "output", "o", "", "with --dry-run: yaml, which is also the default, or json")
-	flags.BoolVarP(&i.wait, "wait", "w", false, "wait until the webhook answers")
-	flags.DurationVar(&i.timeout, "timeout", 5*time.Minute, "how long to wait; 0 is without end")
-	flags.Var((*seconds)(&i.timeout), "wait-timeout", "how long to wait, in seconds; the same as --timeout")
+	i.dryRun.AddFlag(flags)
+	flags.StringVarP(&i.output, "output", "o", "", "with --dry-run: print the objects, with new keys, as yaml (the default of --dry-run=client) or json")
+	i.Waiting.AddFlags(flags, "the webhook answers")
+	flags.Lookup("wait").Shorthand = "w"
+	i.addSeconds(flags, "wait-timeout")
 	flags.BoolVar(&i.crdOnly, "crd-only", false, "install only the definitions of the three kinds; plans do not run without the rest")
 	flags.BoolVar(&i.verify, "verify", false, "change nothing, and fail if an object is missing or differs")
 	flags.Bool("upgrade", false, "change an installation that is there; init always does")
@@ -89,13 +94,19 @@ func (i *initialization) run(cmd *cobra.Command) error {
 	if config.WebhookURL, err = webhook.ParseURL(i.webhookURL); err != nil {
 		return err
 	}
-	if i.dryRun {
+	if i.dryRun == command.DryRunClient {
 		return i.print(cmd.OutOrStdout(), config)
 	}
-	if i.output != "" {
-		return errors.New("--output goes with --dry-run")
+	if i.output == "" {
+		return i.install(cmd.Context(), config, cmd.OutOrStdout())
 	}
-	return i.install(cmd.Context(), config, cmd.OutOrStdout())
+	if !i.dryRun.IsSet() {
+		return errors.New("-o goes with --dry-run")
+	}
+	if err := i.install(cmd.Context(), config, cmd.ErrOrStderr()); err != nil {
+		return err
+	}
+	return i.print(cmd.OutOrStdout(), config)
 }
 
 // print prints the objects for --dry-run, with new keys.
@@ -126,13 +137,13 @@ func (i *initialization) install(ctx context.Context, config setup.Config, out i
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
-	installer.Verify = i.verify
+	installer.Verify = i.verify || i.dryRun.IsSet()
 	differing := 0
 	err = installer.Install(ctx, config, func(outcome installation.Outcome) {
 		if outcome.What != "unchanged" {
 			differing++
 		}
-		fmt.Fprintf(out, "%s/%s %s\n", strings.ToLower(outcome.Object.GetKind()), outcome.Object.GetName(), outcome.What)
+		fmt.Fprintf(out, "%s/%s %s%s\n", strings.ToLower(outcome.Object.GetKind()), outcome.Object.GetName(), outcome.What, i.dryRun.Suffix())
 	})
 	if errors.Is(err, manager.ErrBuiltIn) {
 		fmt.Fprintf(out, "%v: nothing is installed\n", err)
@@ -145,15 +156,11 @@ func (i *initialization) install(ctx context.Context, config setup.Config, out i
 		return err
 	}
 	i.note()
-	if !i.wait {
+	if !i.Wait || i.dryRun.IsSet() {
 		return nil
 	}
-	limited := ctx
-	if i.timeout > 0 {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, i.timeout)
-		defer cancel()
-	}
+	limited, cancel := i.Limit(ctx)
+	defer cancel()
 	if err := installer.Wait(limited); err != nil {
 		return command.Refused(fmt.Errorf("%s: %w", i.endReason(ctx), err))
 	}

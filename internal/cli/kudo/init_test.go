@@ -106,8 +106,8 @@ func TestInitRefused(t *testing.T) {
 	}{
 		{`--webhook-url "http://a": must be https://HOST[:PORT][/PATH]`, []string{"init", "--webhook-url", "http://a"}},
 		{`--service-account "Not A Name": a lowercase RFC 1123 subdomain`, []string{"init", "--service-account", "Not A Name"}},
-		{`--output goes with --dry-run`, []string{"init", "-o", "yaml"}},
-		{`output "xml": must be yaml or json`, []string{"init", "--dry-run", "-o", "xml"}},
+		{`-o goes with --dry-run`, []string{"init", "-o", "yaml"}},
+		{`output "xml": must be yaml or json`, []string{"init", "--dry-run=client", "-o", "xml"}},
 		{`run "holdfast kudo init" first`, []string{"manager", "--webhook-address", "127.0.0.1:0", "--health-address", ""}},
 		{`--webhook-address: listen tcp: address nowhere`, []string{"manager", "--webhook-address", "nowhere"}},
 		{`--tls-cert-file and --tls-private-key-file belong together`, []string{"manager", "--tls-cert-file", "a"}},

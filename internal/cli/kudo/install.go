@@ -21,6 +21,7 @@ import (
 type instanceInstallation struct {
 	request
 	skipInstance, createNamespace, inCluster bool
+	dryRun                                   dryRun
 }
 
 func newInstallCommand() *cobra.Command {
@@ -33,11 +34,17 @@ The command also puts the packages that it depends on on the server. The plan of
 the package then creates their instances.
 
 An immutable parameter keeps the value that it gets now: the one that you give, or
-its default. If the server refuses the install, the command leaves nothing behind.`,
+its default. If the server refuses the install, the command leaves nothing behind.
+
+--dry-run changes nothing. The command prints the parameters, the plan that would run
+and the objects that it would create, without the values of Secrets.`,
 		Example: `  holdfast kudo install ./kafka --instance events -p CLUSTER_NAME=events --wait
   holdfast kudo install kafka -P kafka.yaml`,
 		Args: arguments.Exactly("PACKAGE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := n.dryRun.check(); err != nil {
+				return err
+			}
 			if n.inCluster {
 				return n.installStored(cmd, args[0])
 			}
@@ -45,6 +52,7 @@ its default. If the server refuses the install, the command leaves nothing behin
 		},
 	}
 	n.addFlags(cmd, "an immutable parameter for which you accept the default; install accepts all defaults, so the flag changes nothing")
+	n.dryRun.addFlags(cmd)
 	cmd.Flags().BoolVar(&n.skipInstance, "skip-instance", false, "put the package on the server, and install no instance")
 	cmd.Flags().BoolVar(&n.createNamespace, "create-namespace", false, "create the namespace, which must not exist yet")
 	cmd.Flags().BoolVar(&n.inCluster, "in-cluster", false, "install a package that is on the server already, by its name")
@@ -77,16 +85,20 @@ func (n *instanceInstallation) install(cmd *cobra.Command, location string) erro
 			return err
 		}
 	}
-	if n.createNamespace {
+	if n.dryRun.IsSet() && !n.skipInstance {
+		return n.preview(cmd, s, &newInstance{instance, version, packages, decision})
+	}
+	if n.createNamespace && !n.dryRun.IsSet() {
 		if err := n.namespaceOf(ctx, s, p, decision.Values); err != nil {
 			return err
 		}
 	}
 	if n.skipInstance {
+		s.dryRun = n.dryRun.DryRun
 		if _, err := s.upload(ctx, packages); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "operator version %s is in namespace %s\n", p.VersionName(), s.namespace)
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "operator version %s is in namespace %s%s\n", p.VersionName(), s.namespace, s.dryRun.Suffix())
 		return err
 	}
 	return n.create(cmd, s, packages, instance)
@@ -126,7 +138,21 @@ func (n *instanceInstallation) installStored(cmd *cobra.Command, name string) er
 	if err := (&tree{server: s}).refusedInstall(cmd.Context(), decision, instance); err != nil {
 		return err
 	}
+	if n.dryRun.IsSet() {
+		return n.preview(cmd, s, &newInstance{instance, version, nil, decision})
+	}
 	return n.create(cmd, s, nil, instance)
+}
+
+// preview prints what the installation would do. It returns an error if the Instance exists.
+func (n *instanceInstallation) preview(cmd *cobra.Command, s *server, planned *newInstance) error {
+	if err := s.checkAbsent(cmd.Context(), planned.instance.Name); err != nil {
+		return err
+	}
+	if n.createNamespace {
+		n.dryRun.DryRun = command.DryRunClient // the server refuses every object of a namespace that does not exist
+	}
+	return n.dryRun.previewInstall(cmd.Context(), s, planned, cmd.OutOrStdout())
 }
 
 // instanceOf returns the Instance to create.
@@ -151,12 +177,7 @@ func (n *instanceInstallation) create(cmd *cobra.Command, s *server, packages []
 // install creates the objects of the packages and the Instance. If one cannot be created, it
 // deletes those that it has created.
 func (s *server) install(ctx context.Context, packages []*pack.Package, instance *api.Instance) error {
-	err := s.get(ctx, instances, instance.Name, &api.Instance{})
-	switch {
-	case err == nil:
-		return command.Refused(fmt.Errorf("instance %s is in namespace %s already: update or upgrade it, or name another with --instance",
-			instance.Name, s.namespace))
-	case !apierrors.IsNotFound(err):
+	if err := s.checkAbsent(ctx, instance.Name); err != nil {
 		return err
 	}
 	uploaded, err := s.upload(ctx, packages)
@@ -166,6 +187,19 @@ func (s *server) install(ctx context.Context, packages []*pack.Package, instance
 	if err := s.create(ctx, instances, instance); err != nil {
 		err = fmt.Errorf("create instance %s: %w", instance.Name, err)
 		return uploaded.cleanUp(ctx, instance.Name, instance.Spec.OperatorVersion.Name, err)
+	}
+	return nil
+}
+
+// checkAbsent returns an error if there is an Instance with a name.
+func (s *server) checkAbsent(ctx context.Context, name string) error {
+	err := s.get(ctx, instances, name, &api.Instance{})
+	switch {
+	case err == nil:
+		return command.Refused(fmt.Errorf("instance %s is in namespace %s already: update or upgrade it, or name another with --instance",
+			name, s.namespace))
+	case !apierrors.IsNotFound(err):
+		return err
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ type leftovers struct {
 // leftovers reads the cluster-scoped objects of an Instance.
 func (u *uninstall) leftovers(ctx context.Context, instance *api.Instance) (*leftovers, error) {
 	l := &leftovers{
-		instance: instance.Name, owner: instance.UID, limit: u.limit,
+		instance: instance.Name, owner: instance.UID, limit: u.Limit,
 		ofInstance: func(object *unstructured.Unstructured) bool { return slices.Contains(api.Owners(object), instance.UID) },
 	}
 	for _, reference := range instance.Status.Objects {

@@ -20,7 +20,7 @@ import (
 // only objects of kinds that the user may list.
 func (u *uninstall) leftoversOfEarlier(ctx context.Context, owner string) (*leftovers, error) {
 	_, name, _ := strings.Cut(owner, "/")
-	l := &leftovers{instance: name, limit: u.limit, ofInstance: func(object *unstructured.Unstructured) bool {
+	l := &leftovers{instance: name, limit: u.Limit, ofInstance: func(object *unstructured.Unstructured) bool {
 		if names := api.OwnerNames(object); len(names) > 0 {
 			return slices.Contains(names, owner)
 		}

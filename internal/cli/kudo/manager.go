@@ -46,7 +46,7 @@ func newManagerCommand(program Program) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	m.connection.addServerFlags(flags)
+	m.connection.AddFlags(flags)
 	m.addresses.AddFlags(flags)
 	flags.StringVar(&m.config.ServiceAccount, "service-account", manager.Name, "service account that the managers run under, as given to init")
 	flags.StringVar(&m.config.CertFile, "tls-cert-file", "", "certificate to answer with (default: that of the Secret)")

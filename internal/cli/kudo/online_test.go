@@ -42,6 +42,7 @@ var anyServer = map[string]func(*testing.T, cluster){
 	"left":          testLeftOfEarlier,
 	"definition":    testDefinitionLeft,
 	"kudo-lines":    testKudoLines,
+	"dry-run":       testDryRun,
 	"public":        testPublicPackages,
 	"zookeeper":     testZooKeeper,
 	"refused":       testRefusedByServer,

@@ -35,7 +35,7 @@ func newStatusCommand() *cobra.Command {
 		Example: "  holdfast kudo plan status events",
 		Args:    arguments.AtMost("INSTANCE"),
 		RunE: conn.withInstance(&who, func(cmd *cobra.Command, s *server, instance *api.Instance) error {
-			if wait.wait && instance.RunningPlan() != "" {
+			if wait.Wait && instance.RunningPlan() != "" {
 				return wait.follow(cmd.Context(), s, instance, cmd.OutOrStdout())
 			}
 			version, err := s.version(cmd.Context(), instance.VersionKey())
@@ -59,7 +59,7 @@ func newStatusCommand() *cobra.Command {
 			return nil
 		}),
 	}
-	conn.addFlags(cmd.Flags())
+	conn.AddNamespaceFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
 	who.addFlags(cmd.Flags())
 	format.addFlags(cmd.Flags())
@@ -71,6 +71,7 @@ func newTriggerCommand() *cobra.Command {
 	var wait waiting
 	var who named
 	var planName string
+	var dryRun command.DryRun
 	cmd := &cobra.Command{
 		Use:     "trigger INSTANCE PLAN",
 		Short:   "Run a plan of an instance",
@@ -91,16 +92,19 @@ func newTriggerCommand() *cobra.Command {
 				instance.Spec.PlanExecution = api.PlanExecution{PlanName: others[0]}
 				return nil
 			}}
+			s.dryRun = dryRun
 			judged, err := s.write(cmd.Context(), name, trigger, nil)
 			if err != nil {
 				return err
 			}
-			return wait.report(cmd, s, judged.after, fmt.Sprintf("plan %s of instance %s triggered", others[0], name))
+			wait.Wait = wait.Wait && !dryRun.IsSet()
+			return wait.report(cmd, s, judged.after, fmt.Sprintf("plan %s of instance %s triggered%s", others[0], name, dryRun.Suffix()))
 		}),
 	}
-	conn.addFlags(cmd.Flags())
+	conn.AddNamespaceFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
 	who.addFlags(cmd.Flags())
+	dryRun.AddFlag(cmd.Flags())
 	cmd.Flags().StringVar(&planName, "name", "", "name of the plan, instead of the argument")
 	return cmd
 }
@@ -108,6 +112,7 @@ func newTriggerCommand() *cobra.Command {
 func newCancelCommand() *cobra.Command {
 	var conn connection
 	var who named
+	var dryRun command.DryRun
 	cmd := &cobra.Command{
 		Use:   "cancel INSTANCE",
 		Short: "End the running plan of an instance",
@@ -124,14 +129,16 @@ instance can be updated again. What the plan has done so far stays.`,
 				instance.Spec.PlanExecution = api.PlanExecution{UID: instance.Spec.PlanExecution.UID, Status: api.FatalError}
 				return nil
 			}}
+			s.dryRun = dryRun
 			if _, err := s.write(cmd.Context(), name, cancel, nil); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "plan %s of instance %s cancelled\n", cancelled, name)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "plan %s of instance %s cancelled%s\n", cancelled, name, dryRun.Suffix())
 			return err
 		}),
 	}
-	conn.addFlags(cmd.Flags())
+	conn.AddNamespaceFlags(cmd.Flags())
+	dryRun.AddFlag(cmd.Flags())
 	who.addFlags(cmd.Flags())
 	return cmd
 }
@@ -155,7 +162,7 @@ func newHistoryCommand() *cobra.Command {
 			return show(cmd, args)
 		},
 	}
-	conn.addFlags(cmd.Flags())
+	conn.AddNamespaceFlags(cmd.Flags())
 	who.addFlags(cmd.Flags())
 	format.addFlags(cmd.Flags())
 	return cmd
@@ -184,7 +191,7 @@ func printHistory(out io.Writer, instance *api.Instance, format output) error {
 		if status.LastUpdatedTimestamp != nil {
 			when = status.LastUpdatedTimestamp.UTC().Format(time.RFC3339)
 		}
-		rows = append(rows, []string{status.Name, string(status.Status), when, cell(status.Message)})
+		rows = append(rows, []string{status.Name, string(status.Status), when, oneLine(status.Message)})
 	}
 	if err := table(out, rows); err != nil {
 		return err

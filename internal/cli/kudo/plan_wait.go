@@ -13,7 +13,7 @@ import (
 
 func newWaitCommand() *cobra.Command {
 	var conn connection
-	wait := waiting{wait: true}
+	wait := waiting{command.Waiting{Wait: true}}
 	var who named
 	cmd := &cobra.Command{
 		Use:   "wait INSTANCE",
@@ -37,7 +37,7 @@ command fails if the plan does. If no plan is running, the plan that ran last co
 			return err
 		}),
 	}
-	conn.addFlags(cmd.Flags())
+	conn.AddNamespaceFlags(cmd.Flags())
 	wait.addTimeoutFlags(cmd.Flags())
 	who.addFlags(cmd.Flags())
 	return cmd

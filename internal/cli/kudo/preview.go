@@ -1,6 +1,7 @@
 package kudo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,27 +9,32 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"holdfast.dev/holdfast/api"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/difference"
 	"holdfast.dev/holdfast/parameters"
 )
 
 // dryRun holds the flags --dry-run and --output.
 type dryRun struct {
-	wanted bool
+	command.DryRun
 	format output
+	cmd    *cobra.Command
 }
 
-func (d *dryRun) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&d.wanted, "dry-run", false, "say what would happen, and change nothing")
+func (d *dryRun) addFlags(cmd *cobra.Command) {
+	d.cmd = cmd
+	flags := cmd.Flags()
+	d.AddFlag(flags)
 	flags.StringVarP((*string)(&d.format), "output", "o", "", "with --dry-run: json or yaml, instead of text for people")
 }
 
 // check checks that the flags go together.
 func (d *dryRun) check() error {
-	if d.format != "" && !d.wanted {
+	if d.format != "" && !d.IsSet() {
 		return errors.New("--output goes with --dry-run")
 	}
 	return nil
@@ -97,15 +103,36 @@ func (d *dryRun) preview(ctx context.Context, s *server, c change, target printe
 	if err := p.compare(ctx, judged, [2]*api.OperatorVersion{from, to}); err != nil {
 		return err
 	}
-	if d.format != "" {
-		err = d.format.print(target.out, p)
-	} else {
-		err = p.print(target.out)
-	}
-	if err != nil {
+	if err := d.print(target.out, p); err != nil {
 		return err
 	}
-	return refused(c.name, judged.decision)
+	if err := refused(c.name, judged.decision); err != nil {
+		return err
+	}
+	return d.try(ctx, s, c, judged)
+}
+
+// print prints a preview in the format of the flags.
+func (d *dryRun) print(out io.Writer, p *preview) error {
+	if d.format != "" {
+		return d.format.print(out, p)
+	}
+	return p.print(d.cmd, out)
+}
+
+// try lets the server try the writes of a change, with --dry-run=server. Of an Instance of a version that the server does not have, it tries only
+// the packages: the server would not find the version.
+func (d *dryRun) try(ctx context.Context, s *server, c change, judged *judgement) error {
+	tried := &server{Interface: s.Interface, namespace: s.namespace, dryRun: d.DryRun}
+	if _, err := tried.upload(ctx, c.packages); err != nil {
+		return err
+	}
+	stored, err := s.version(ctx, judged.after.VersionKey())
+	if err != nil || stored == nil {
+		return err
+	}
+	_, err = tried.write(ctx, judged.after.Name, c, nil)
+	return err
 }
 
 // printed is an Instance, and where the preview of its change is printed.
@@ -139,9 +166,12 @@ func (p *preview) compare(ctx context.Context, judged *judgement, versions [2]*a
 	if wanted == nil {
 		wanted = judged.after.Spec.Parameters
 	}
-	oldObjects, err := rendering{judged.before, versions[0], judged.before.Spec.Parameters}.objects(ctx, plans)
-	if err != nil {
-		return fmt.Errorf("render %s: %w", versions[0].Name, err)
+	oldObjects := map[string]*unstructured.Unstructured{}
+	if versions[0] != nil {
+		var err error
+		if oldObjects, err = (rendering{judged.before, versions[0], judged.before.Spec.Parameters}).objects(ctx, plans); err != nil {
+			return fmt.Errorf("render %s: %w", versions[0].Name, err)
+		}
 	}
 	newObjects, err := rendering{judged.after, versions[1], wanted}.objects(ctx, plans)
 	switch {
@@ -169,8 +199,8 @@ func (p *preview) compare(ctx context.Context, judged *judgement, versions [2]*a
 }
 
 // print prints the preview for people.
-func (p *preview) print(out io.Writer) error {
-	if _, err := fmt.Fprintf(out, "%s: %s -> %s\n\n", p.Instance, p.From, p.To); err != nil {
+func (p *preview) print(cmd *cobra.Command, out io.Writer) error {
+	if _, err := fmt.Fprintf(out, "%s: %s -> %s\n\n", p.Instance, cmp.Or(p.From, "-"), p.To); err != nil {
 		return err
 	}
 	rows := [][]string{{"PARAMETER", "OLD", "NEW", "MUTABILITY", "NOTE"}}
@@ -188,7 +218,7 @@ func (p *preview) print(out io.Writer) error {
 		return err
 	}
 	for _, resource := range p.Resources {
-		if _, err := fmt.Fprintf(out, "\n%s", resource.Difference); err != nil {
+		if _, err := fmt.Fprintf(out, "\n%s", command.Diff(cmd, out, resource.Difference)); err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,7 @@ type request struct {
 // addFlags adds the flags of both commands. acceptHelp is the help text of
 // --accept-immutable.
 func (r *request) addFlags(cmd *cobra.Command, acceptHelp string) {
-	r.connection.addFlags(cmd.Flags())
+	r.AddNamespaceFlags(cmd.Flags())
 	r.source.addFlags(cmd.Flags())
 	r.valueFlags.addFlags(cmd.Flags())
 	r.waiting.addFlags(cmd.Flags())

@@ -29,7 +29,7 @@ values it had then. A parameter that is immutable in both versions keeps its val
 				return err
 			}
 			wanted := change{name: "rollback", edit: requestRollback}
-			if dry.wanted {
+			if dry.IsSet() {
 				return dry.preview(cmd.Context(), s, wanted, printed{name, cmd.OutOrStdout()})
 			}
 			judged, err := s.write(cmd.Context(), name, wanted, nil)
@@ -40,10 +40,10 @@ values it had then. A parameter that is immutable in both versions keeps its val
 			return wait.report(cmd, s, judged.after, fmt.Sprintf("instance %s rolled back to %s", name, version))
 		}),
 	}
-	conn.addFlags(cmd.Flags())
+	conn.AddNamespaceFlags(cmd.Flags())
 	who.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
-	dry.addFlags(cmd.Flags())
+	dry.addFlags(cmd)
 	return cmd
 }
 

@@ -22,9 +22,14 @@ func table(out io.Writer, rows [][]string) error {
 // maxCell is the number of runes of a value that a table shows.
 const maxCell = 48
 
+// oneLine returns a text as one line.
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' }), " ")
+}
+
 // cell returns a text as one line, cut after maxCell runes.
 func cell(text string) string {
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' }), " ")
+	text = oneLine(text)
 	if utf8.RuneCountInString(text) <= maxCell {
 		return text
 	}

@@ -19,6 +19,7 @@ type uninstall struct {
 	waiting
 	named
 	deleteClusterScoped bool
+	dryRun              command.DryRun
 }
 
 func newUninstallCommand() *cobra.Command {
@@ -40,9 +41,10 @@ objects that it left.`,
 		Args:    arguments.AtMost("INSTANCE"),
 		RunE:    u.withName(&u.named, u.run),
 	}
-	u.connection.addFlags(cmd.Flags())
+	u.AddNamespaceFlags(cmd.Flags())
 	u.waiting.addFlags(cmd.Flags())
 	u.named.addFlags(cmd.Flags())
+	u.dryRun.AddFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&u.deleteClusterScoped, "delete-cluster-scoped", false,
 		"also delete the cluster-scoped objects that no other instance uses; waits")
 	return cmd
@@ -62,6 +64,9 @@ func (u *uninstall) run(cmd *cobra.Command, s *server, name string) error {
 		if len(left.objects) == 0 {
 			return missing
 		}
+		if u.dryRun.IsSet() {
+			return left.print(out)
+		}
 		return u.finish(ctx, left, out)
 	}
 	if missing != nil {
@@ -71,11 +76,12 @@ func (u *uninstall) run(cmd *cobra.Command, s *server, name string) error {
 	if err != nil {
 		return err
 	}
-	if !u.wait && !u.deleteClusterScoped {
+	s.dryRun = u.dryRun
+	if !u.Wait && !u.deleteClusterScoped || u.dryRun.IsSet() {
 		if err := s.remove(ctx, instances, instance); err != nil {
 			return fmt.Errorf("delete instance %s: %w", name, err)
 		}
-		if _, err := fmt.Fprintf(out, "instance %s is being deleted\n", name); err != nil {
+		if _, err := fmt.Fprintf(out, "instance %s is being deleted%s\n", name, u.dryRun.Suffix()); err != nil {
 			return err
 		}
 		return left.print(out)

@@ -15,6 +15,7 @@ func newUpdateCommand() *cobra.Command {
 	var params valueFlags
 	var wait waiting
 	var who named
+	var dry dryRun
 	var takeOver []string
 	cmd := &cobra.Command{
 		Use:   "update INSTANCE",
@@ -32,6 +33,9 @@ value, which stays as it is. If the last plan ended with FATAL_ERROR, it runs ag
 		Args: arguments.AtMost("INSTANCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := who.only(args)
+			if err == nil {
+				err = dry.check()
+			}
 			if err != nil {
 				return err
 			}
@@ -53,20 +57,24 @@ value, which stays as it is. If the last plan ended with FATAL_ERROR, it runs ag
 				}
 				return api.RequestTakeOver(instance, takeOver)
 			}}
+			if dry.IsSet() {
+				return dry.preview(cmd.Context(), s, update, printed{name, cmd.OutOrStdout()})
+			}
 			judged, err := s.write(cmd.Context(), name, update, nil)
 			if err != nil {
 				return err
 			}
 			if judged.decision.Plan == "" {
-				wait.wait = false
+				wait.Wait = false
 			}
 			return wait.report(cmd, s, judged.after, fmt.Sprintf("instance %s updated", name))
 		},
 	}
-	conn.addFlags(cmd.Flags())
+	conn.AddNamespaceFlags(cmd.Flags())
 	who.addFlags(cmd.Flags())
 	params.addFlags(cmd.Flags())
 	wait.addFlags(cmd.Flags())
+	dry.addFlags(cmd)
 	cmd.Flags().StringArrayVar(&takeOver, "take-over", nil,
 		"a parameter with a value that another user set, of which you become the author; may be given several times")
 	return cmd

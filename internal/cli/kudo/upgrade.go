@@ -32,7 +32,8 @@ or its default. The command names all missing parameters at once. A refused upgr
 leaves nothing behind. The command also puts the packages that the new version
 depends on on the server.
 
---dry-run changes nothing. It prints the old and the new value of each parameter, the
+--dry-run changes nothing. The server tries the writes, and with --dry-run=client
+none is sent. The command prints the old and the new value of each parameter, the
 plan that would run, and the differences of the rendered objects without the values
 of Secrets. The exit code is 1 if the server would refuse the upgrade. -o json prints the same for programs.`,
 		Example: `  holdfast kudo upgrade ./kafka --instance events --dry-run
@@ -41,7 +42,7 @@ of Secrets. The exit code is 1 if the server would refuse the upgrade. -o json p
 		RunE: func(cmd *cobra.Command, args []string) error { return u.run(cmd, args[0]) },
 	}
 	u.addFlags(cmd, "a parameter that becomes immutable, for which you accept its current value or its default; may be given several times")
-	u.dryRun.addFlags(cmd.Flags())
+	u.dryRun.addFlags(cmd)
 	return cmd
 }
 
@@ -72,7 +73,7 @@ func (u *upgrade) run(cmd *cobra.Command, location string) error {
 	_, target := p.Resources(s.namespace)
 	wanted := u.change(target, values)
 	wanted.packages = packages
-	if u.dryRun.wanted {
+	if u.dryRun.IsSet() {
 		return u.dryRun.preview(ctx, s, wanted, printed{u.instance, cmd.OutOrStdout()})
 	}
 	written, err := s.upgrade(ctx, u.instance, packages, wanted)

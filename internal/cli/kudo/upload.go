@@ -67,9 +67,8 @@ func (u *upload) create(ctx context.Context, wanted uploadedObject) error {
 	}
 	err := u.server.get(ctx, wanted.resource, object.GetName(), object.DeepCopyObject())
 	if apierrors.IsNotFound(err) {
-		if err = u.server.create(ctx, wanted.resource, object); err == nil {
+		if err = u.server.create(ctx, wanted.resource, object); err == nil && !u.server.dryRun.IsSet() {
 			u.created = append(u.created, uploadedObject{wanted.resource, object})
-			return nil
 		}
 	}
 	if err != nil && !apierrors.IsAlreadyExists(err) {

@@ -23,20 +23,23 @@ import (
 )
 
 // waiting holds the flags --wait and --timeout.
-type waiting struct {
-	wait    bool
-	timeout time.Duration
-}
+type waiting struct{ command.Waiting }
 
 func (w *waiting) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&w.wait, "wait", false, "wait until it is done, and show how far it is")
-	w.addTimeoutFlags(flags)
+	w.Waiting.AddFlags(flags, "it is done, and show how far it is")
+	w.addSeconds(flags, "wait-time")
 }
 
 // addTimeoutFlags adds the flags of a command that always waits.
 func (w *waiting) addTimeoutFlags(flags *pflag.FlagSet) {
-	flags.DurationVar(&w.timeout, "timeout", 5*time.Minute, "how long to wait; 0 is without end")
-	flags.Var((*seconds)(&w.timeout), "wait-time", "how long to wait, in seconds; the same as --timeout")
+	w.AddTimeoutFlag(flags)
+	w.addSeconds(flags, "wait-time")
+}
+
+// addSeconds adds KUDO's name of --timeout, which takes seconds. The help does not have it.
+func (w *waiting) addSeconds(flags *pflag.FlagSet, name string) {
+	flags.Var((*seconds)(&w.Timeout), name, "how long to wait, in seconds; the same as --timeout")
+	flags.Lookup(name).Hidden = true
 }
 
 // seconds is a duration that is given as a number of seconds.
@@ -67,7 +70,7 @@ func (w *waiting) report(cmd *cobra.Command, s *server, written *api.Instance, m
 // follow shows the progress of the run that a write started, until it has ended. Without
 // --wait it does nothing.
 func (w *waiting) follow(ctx context.Context, s *server, written *api.Instance, out io.Writer) error {
-	if !w.wait {
+	if !w.Wait {
 		return nil
 	}
 	run := written.Spec.PlanExecution
@@ -135,7 +138,7 @@ func reason(status api.PlanStatus) string {
 // so it sees the result of a short cleanup too. When the server ends the watch, for example
 // because it restarts, the function lists and watches again.
 func (w *waiting) delete(ctx context.Context, s *server, instance *api.Instance) (failed string, err error) {
-	limited, cancel := w.limit(ctx)
+	limited, cancel := w.Limit(ctx)
 	defer cancel()
 	begin := func(found cache.Store) (gone bool, err error) {
 		err = s.remove(ctx, instances, instance)
@@ -179,24 +182,16 @@ func (w *waiting) endReason(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return "interrupted"
 	}
-	return fmt.Sprintf("after %s", w.timeout)
+	return fmt.Sprintf("after %s", w.Timeout)
 }
 
 // watchUntil watches one Instance until done returns true, an error occurs or the timeout
 // ends.
 func (w *waiting) watchUntil(ctx context.Context, s *server, name string, done watchtools.ConditionFunc) error {
-	ctx, cancel := w.limit(ctx)
+	ctx, cancel := w.Limit(ctx)
 	defer cancel()
 	_, err := watchtools.UntilWithSync(ctx, s.watchOne(name), &api.Instance{}, nil, done)
 	return err
-}
-
-// limit returns a context that ends with the timeout.
-func (w *waiting) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if w.timeout > 0 {
-		return context.WithTimeout(ctx, w.timeout)
-	}
-	return context.WithCancel(ctx)
 }
 
 // watchOne lists and watches the Instance with a name.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
-	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
 	"holdfast.dev/holdfast/internal/managers"
 	"holdfast.dev/holdfast/ownership"
@@ -82,7 +81,7 @@ func (t transferOptions) plan(args []string) (*bulk, error) {
 		return nil, errors.New("--field and --manager are for one object: with --from and --preset, name the fields with --fields")
 	case b.preset != "" && len(b.from) > 0:
 		return nil, errors.New("--preset has managers of its own: leave out --from")
-	case t.dryRun == cmdutil.DryRunNone && b.record == "":
+	case !t.dryRun.IsSet() && b.record == "":
 		return nil, errors.New("--record FILE is needed, so that --undo can go back; --dry-run lists what would move")
 	case b.rate <= 0:
 		return nil, fmt.Errorf("--rate %v: must be more than 0", b.rate)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"holdfast.dev/holdfast/internal/managers"
@@ -35,7 +34,7 @@ func (t transferOptions) runBulk(cmd *cobra.Command, o objects, args []string) (
 		fmt.Fprintf(m.notes, "note: not all APIs answer: %v\n", unavailable)
 	}
 	var r *record
-	if t.dryRun == cmdutil.DryRunNone {
+	if !t.dryRun.IsSet() {
 		cluster, err := m.cluster(cmd.Context())
 		if err != nil {
 			return err
@@ -145,10 +144,10 @@ func (c *change) print(cmd *cobra.Command, m *mover, p *bulk) error {
 	}
 	name := nameOf(c.of.GroupResource(), c.obj.Namespace, c.obj.Name)
 	if _, err := fmt.Fprintf(m.out, "%s: %s of %s moved to %s%s\n",
-		name, count(leaves.Size(), "field"), strings.Join(from, ", "), p.To.Manager, suffix(m.dryRun)); err != nil {
+		name, count(leaves.Size(), "field"), strings.Join(from, ", "), p.To.Manager, m.dryRun.Suffix()); err != nil {
 		return err
 	}
-	if m.dryRun == cmdutil.DryRunNone {
+	if !m.dryRun.IsSet() {
 		return nil
 	}
 	leaves.Iterate(func(path fieldpath.Path) { fmt.Fprintf(m.out, "  %s\n", shown(path)) })

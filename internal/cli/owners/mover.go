@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
-	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
 	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/managers"
@@ -33,7 +32,7 @@ type mover struct {
 	metadata metadata.Interface
 	dynamic  dynamic.Interface
 	objects  objects
-	dryRun   cmdutil.DryRunStrategy
+	dryRun   command.DryRun
 	limit    flowcontrol.RateLimiter
 	out      io.Writer
 	notes    io.Writer
@@ -130,7 +129,7 @@ func (m *mover) try(ctx context.Context, of kind, obj *metav1.PartialObjectMetad
 		if err != nil || fields == nil {
 			return unchanged, err
 		}
-		if m.dryRun == cmdutil.DryRunClient {
+		if !m.dryRun.Sends() {
 			return changed, nil
 		}
 		if err := m.limit.Wait(ctx); err != nil {
@@ -175,7 +174,7 @@ func (m *mover) patch(ctx context.Context, of kind, obj *metav1.PartialObjectMet
 		return err
 	}
 	options := metav1.PatchOptions{FieldManager: transferManager}
-	if m.dryRun == cmdutil.DryRunServer {
+	if m.dryRun == command.DryRunServer {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
 	_, err = of.client(m.metadata, obj.Namespace).Patch(ctx, obj.Name, types.JSONPatchType, body, options)
@@ -189,7 +188,7 @@ func (m *mover) progress() {
 	}
 	m.shown = time.Now()
 	done := "changed"
-	if m.dryRun != cmdutil.DryRunNone {
+	if m.dryRun.IsSet() {
 		done = "would change"
 	}
 	fmt.Fprintf(m.notes, "read %d objects, %s %d\n", m.seen, done, m.changed)
@@ -201,11 +200,11 @@ func (m *mover) end(verb string) error {
 	if m.left > 0 {
 		left = fmt.Sprintf("; %s not moved: other version", count(m.left, "field"))
 	}
-	fmt.Fprintf(m.out, "%s %s of %s%s%s\n", verb, count(m.fields, "field"), count(m.changed, "object"), left, suffix(m.dryRun))
+	fmt.Fprintf(m.out, "%s %s of %s%s%s\n", verb, count(m.fields, "field"), count(m.changed, "object"), left, m.dryRun.Suffix())
 	switch {
 	case m.failed == 0:
 		return nil
-	case m.dryRun != cmdutil.DryRunNone:
+	case m.dryRun.IsSet():
 		return command.Refused(fmt.Errorf("%s not tried as asked: see above", count(m.failed, "object")))
 	}
 	return command.Refused(fmt.Errorf("%s not changed as asked: see above; the same command tries them again", count(m.failed, "object")))

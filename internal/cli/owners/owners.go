@@ -6,12 +6,11 @@ package owners
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/printers"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/output"
 	"holdfast.dev/holdfast/internal/cli/ownershipcheck"
 )
@@ -91,7 +90,7 @@ wrong or the objects could not be read.`,
 			for i, one := range found {
 				reports[i] = options.report(one)
 			}
-			return options.print(cmd.OutOrStdout(), reports)
+			return options.print(cmd, reports)
 		},
 	}
 	options.output.AddFlag(cmd)
@@ -110,11 +109,12 @@ func (o ownersOptions) report(of owned) ownersReport {
 	return of.report()
 }
 
-func (o ownersOptions) print(out io.Writer, reports []ownersReport) error {
+func (o ownersOptions) print(cmd *cobra.Command, reports []ownersReport) error {
+	out := cmd.OutOrStdout()
 	if o.output != "" {
 		return o.output.Print(out, reports)
 	}
-	colour := printers.AllowsColorOutput(out)
+	colour := command.HasColours(cmd, out)
 	for i, report := range reports {
 		if i > 0 {
 			if _, err := fmt.Fprintln(out); err != nil {

@@ -32,14 +32,13 @@ type transferOptions struct {
 	fields  []string
 	to      string
 	manager string
-	dryRun  cmdutil.DryRunStrategy
+	dryRun  command.DryRun
 	bulk    bulkOptions
 }
 
 // NewTransferCommand returns the command transfer.
 func NewTransferCommand(factory cmdutil.Factory) *cobra.Command {
 	options, o := transferOptions{}, objects{factory: factory, types: ownershipcheck.NewTypes()}
-	dryRun := ""
 	cmd := &cobra.Command{
 		Use: "transfer (TYPE NAME | TYPE/NAME) --field FIELD --to (apply|imperative)\n" +
 			"  holdfast transfer [TYPE...] (--from MANAGERS --to MANAGER | --preset NAME) --record FILE\n" +
@@ -95,9 +94,6 @@ The presets:
 		},
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			defer func() { err = command.Unable(err) }()
-			if options.dryRun, err = parseDryRun(dryRun); err != nil {
-				return err
-			}
 			switch {
 			case options.bulk.undo != "":
 				if err := options.validateUndo(args); err != nil {
@@ -124,24 +120,10 @@ The presets:
 	cmd.Flags().StringVar(&options.to, "to", "", "the new owner of the field: apply or imperative; with --from, the manager that gets the fields")
 	cmd.Flags().StringVar(&options.manager, "manager", "",
 		"with --to apply, the manager of server-side apply that gets the field")
-	cmd.Flags().StringVar(&dryRun, "dry-run", "none",
-		`none, client (only print what would be done) or server (let the server try it); without a value it is server`)
-	cmd.Flags().Lookup("dry-run").NoOptDefVal = "server"
+	options.dryRun.AddFlag(cmd.Flags())
 	options.bulk.addFlags(cmd)
 	completeObjects(cmd, o)
 	return cmd
-}
-
-func parseDryRun(text string) (cmdutil.DryRunStrategy, error) {
-	switch text {
-	case "none":
-		return cmdutil.DryRunNone, nil
-	case "client":
-		return cmdutil.DryRunClient, nil
-	case "server":
-		return cmdutil.DryRunServer, nil
-	}
-	return cmdutil.DryRunNone, fmt.Errorf("--dry-run %q: must be none, client or server", text)
 }
 
 func (t transferOptions) validate() error {
@@ -190,7 +172,7 @@ func (t transferOptions) run(out io.Writer, o owned) error {
 		case nothing != "":
 			lines = append(lines, fmt.Sprintf("%s field %s: %s, nothing to do", o.info.ObjectName(), field, nothing))
 		default:
-			lines = append(lines, fmt.Sprintf("%s field %s transferred to %s%s", o.info.ObjectName(), field, t.to, suffix(t.dryRun)))
+			lines = append(lines, fmt.Sprintf("%s field %s transferred to %s%s", o.info.ObjectName(), field, t.to, t.dryRun.Suffix()))
 		}
 	}
 	if err := t.send(change); err != nil && isAnswer(err) {
@@ -206,21 +188,10 @@ func (t transferOptions) run(out io.Writer, o owned) error {
 	return nil
 }
 
-// suffix marks the lines of a dry run, as kubectl does.
-func suffix(dryRun cmdutil.DryRunStrategy) string {
-	switch dryRun {
-	case cmdutil.DryRunClient:
-		return " (dry run)"
-	case cmdutil.DryRunServer:
-		return " (server dry run)"
-	}
-	return ""
-}
-
 // send sends the change to the server, if there is one.
 func (t transferOptions) send(change *transfer) error {
 	operations := change.patch()
-	if len(operations) == 0 || t.dryRun == cmdutil.DryRunClient {
+	if len(operations) == 0 || !t.dryRun.Sends() {
 		return nil
 	}
 	patch, err := json.Marshal(operations)
@@ -228,7 +199,7 @@ func (t transferOptions) send(change *transfer) error {
 		return err
 	}
 	info := change.info
-	helper := resource.NewHelper(info.Client, info.Mapping).WithFieldManager(transferManager).DryRun(t.dryRun == cmdutil.DryRunServer)
+	helper := resource.NewHelper(info.Client, info.Mapping).WithFieldManager(transferManager).DryRun(t.dryRun == command.DryRunServer)
 	_, err = helper.Patch(info.Namespace, info.Name, types.JSONPatchType, patch, &metav1.PatchOptions{})
 	return err
 }

@@ -96,7 +96,7 @@ func (m *mover) sayUndone(move recordedMove, back int, lost *fieldpath.Set) erro
 	if back > 0 {
 		m.changed++
 		m.fields += back
-		if _, err := fmt.Fprintf(m.out, "%s: %s moved back%s\n", move, count(back, "field"), suffix(m.dryRun)); err != nil {
+		if _, err := fmt.Fprintf(m.out, "%s: %s moved back%s\n", move, count(back, "field"), m.dryRun.Suffix()); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"holdfast.dev/holdfast/internal/cli/command"
 )
 
 const commandsHead = `# Commands and flags
@@ -21,8 +23,43 @@ one more flag here: ` + "`holdfast edit --force` and `holdfast diff --plan`" + `
 func Commands(root *cobra.Command) string {
 	var page strings.Builder
 	page.WriteString(commandsHead)
+	writeTraits(&page, root)
 	writeCommands(&page, root)
 	return page.String()
+}
+
+// traits are the flags that have one meaning in all commands, in the order of the table.
+var traits = []string{"context", "namespace", "all-namespaces", "dry-run", "output", "wait", "timeout", "filename"}
+
+// writeTraits writes a table of the commands with the flags that many of them have.
+func writeTraits(page *strings.Builder, root *cobra.Command) {
+	page.WriteString("\n## The flags of many commands\n\n" +
+		"`--context` stands beside `--kubeconfig`, and `-o` takes a format. `--dry-run` is `none`, `client` or `server`, and without a value\n" +
+		"`server`. `--timeout 0` waits without end. A command with `-f` takes files as arguments too, except `owners`, whose arguments are objects.\n" +
+		"Every command has `--color=auto|always|never`. [names.md](names.md#exit-codes) has the exit codes.\n")
+	head, rows := []string{"command"}, [][]string{}
+	for _, flag := range traits {
+		head = append(head, code("--"+flag))
+	}
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		row, some := []string{code(strings.TrimPrefix(cmd.CommandPath(), root.Name()+" "))}, false
+		for _, flag := range traits {
+			cell := ""
+			if cmd.HasParent() && cmd.IsAvailableCommand() && command.Has(cmd, flag) {
+				cell, some = "yes", true
+			}
+			row = append(row, cell)
+		}
+		if some {
+			rows = append(rows, row)
+		}
+		for _, below := range cmd.Commands() {
+			visit(below)
+		}
+	}
+	visit(root)
+	writeTable(page, head, rows)
 }
 
 // writeCommands writes the sections of a command and of those below it, in the order of their

@@ -64,7 +64,7 @@ func newCheckCommand(version string) *cobra.Command {
 		RunE:    c.run,
 	}
 	c.addFormatFlag(cmd)
-	c.cluster.addFlags(cmd, "for --objects cluster")
+	c.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&c.objects, "objects", "", "the objects to judge: cluster, for those of the server that the kubeconfig names")
 	return cmd
 }

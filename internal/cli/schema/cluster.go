@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/definition"
 )
 
@@ -24,21 +23,11 @@ const (
 )
 
 // cluster is the server that a kubeconfig names.
-type cluster struct{ kubeconfig, context string }
-
-// addFlags adds the flags that choose the server. of says in their help which server it is.
-func (c *cluster) addFlags(cmd *cobra.Command, of string) {
-	flags := cmd.Flags()
-	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig "+of)
-	flags.StringVar(&c.context, "context", "", "context of the kubeconfig "+of)
-}
+type cluster struct{ command.Server }
 
 // config returns the configuration of a client.
 func (c *cluster) config() (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = c.kubeconfig
-	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.context}
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
+	config, err := c.Config()
 	if err != nil {
 		return nil, err
 	}

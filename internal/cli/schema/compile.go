@@ -81,6 +81,7 @@ func newCompileCommand(version string) *cobra.Command {
 	cmd.Flags().StringVarP(&c.format, "output", "o", "yaml", "output format: yaml or json")
 	cmd.Flags().BoolVar(&c.options.CloseEscapes, "close-escapes", false,
 		"also refuse to remove an optional parent of a marked field, and to set it again")
+	command.TakeFiles(cmd)
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/definition/change"
 	"holdfast.dev/holdfast/internal/definition/source"
@@ -59,8 +60,9 @@ func newDiffCommand(version string) *cobra.Command {
 		RunE:    d.run,
 	}
 	d.reporting.addFlags(cmd)
-	d.cluster.addFlags(cmd, "for --objects cluster")
+	d.AddFlags(cmd.Flags())
 	cmd.Flags().StringSliceVar(&d.objects, "objects", nil, "files or directories with objects, or cluster")
+	command.TakeFiles(cmd)
 	return cmd
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/definition/lint"
 	"holdfast.dev/holdfast/internal/finding"
 	"holdfast.dev/holdfast/internal/manifest"
@@ -66,6 +67,7 @@ func newLintCommand(version string) *cobra.Command {
 	}
 	l.addFlags(cmd)
 	cmd.Flags().BoolVar(&l.fix, "fix", false, "write the fixes that do not change what a definition means")
+	command.TakeFiles(cmd)
 	return cmd
 }
 

@@ -32,7 +32,7 @@ definition. For Secrets, and other kinds that the server encrypts, it encrypts t
 objects with the first key of --encryption-provider-config.
 
 The command creates a StorageVersionMigration, which the server carries out, and waits
-until it has ended. If the command is interrupted, the migration goes on. An object that
+until it has ended, or for --timeout. If the command is interrupted, the migration goes on. An object that
 cannot be written for 20 seconds is named, and the exit code is then 1. An API server of
 Kubernetes with storagemigration.k8s.io needs its controller, in
 kube-controller-manager.`
@@ -55,7 +55,8 @@ var migrationVersions = []string{"v1", "v1beta1"}
 // migrating is one run of the command migrate.
 type migrating struct {
 	cluster
-	timeout time.Duration
+	command.Waiting
+	dryRun command.DryRun
 	// resource has the StorageVersionMigrations of the server, in version.
 	resource dynamic.ResourceInterface
 	version  runtimeschema.GroupVersion
@@ -71,15 +72,15 @@ func newMigrateCommand() *cobra.Command {
 		Args:    arguments.AtLeastOne("RESOURCE"),
 		RunE:    m.run,
 	}
-	m.addFlags(cmd, "of the cluster")
-	cmd.Flags().DurationVar(&m.timeout, "timeout", 0, "how long to wait for each migration; 0 waits until it has ended")
+	m.cluster.AddFlags(cmd.Flags())
+	m.AddTimeoutFlag(cmd.Flags())
+	// A migration of many objects takes longer than a plan.
+	m.Timeout, cmd.Flags().Lookup("timeout").DefValue = 0, "0s"
+	m.dryRun.AddFlag(cmd.Flags())
 	return cmd
 }
 
 func (m *migrating) run(cmd *cobra.Command, args []string) error {
-	if m.timeout < 0 {
-		return command.Unable(fmt.Errorf("--timeout %v: must not be negative", m.timeout))
-	}
 	if err := m.connect(); err != nil {
 		return command.Unable(err)
 	}
@@ -94,7 +95,7 @@ func (m *migrating) run(cmd *cobra.Command, args []string) error {
 		if message != "" {
 			message = ": " + message
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s migrated%s\n", arg, message)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s migrated%s%s\n", arg, message, m.dryRun.Suffix())
 	}
 	return nil
 }
@@ -133,29 +134,32 @@ func (m *migrating) connect() error {
 
 // migrate creates the migration of a resource and waits until it has ended. It returns the message of the server.
 func (m *migrating) migrate(cmd *cobra.Command, resource runtimeschema.GroupResource) (string, error) {
+	if !m.dryRun.Sends() {
+		return "", nil
+	}
 	ctx := cmd.Context()
 	created, err := m.resource.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": m.version.String(), "kind": "StorageVersionMigration",
 		"metadata": map[string]any{"generateName": resource.Resource + "-"},
 		"spec":     map[string]any{"resource": map[string]any{"group": resource.Group, "resource": resource.Resource}},
-	}}, metav1.CreateOptions{})
+	}}, metav1.CreateOptions{DryRun: m.dryRun.Options()})
 	if err != nil {
 		return "", fmt.Errorf("migrate %s: %w", resource, err)
+	}
+	if m.dryRun.IsSet() {
+		return "", nil
 	}
 	var progress atomic.Pointer[string]
 	progress.Store(new("waits for the controller"))
 	defer showProgress(cmd.ErrOrStderr(), func() string { return resource.String() + ": " + *progress.Load() })()
-	if m.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, m.timeout)
-		defer cancel()
-	}
+	ctx, cancel := m.Limit(ctx)
+	defer cancel()
 	for {
 		select {
 		case <-ctx.Done():
 			err := ctx.Err()
 			if errors.Is(err, context.DeadlineExceeded) {
-				err = fmt.Errorf("not done within %v (%s)", m.timeout, *progress.Load())
+				err = fmt.Errorf("not done within %v (%s)", m.Timeout, *progress.Load())
 			}
 			return "", fmt.Errorf("migrate %s: %w; the migration goes on: kubectl get storageversionmigration %s", resource, err, created.GetName())
 		case <-time.After(migrateInterval):

@@ -55,6 +55,7 @@ func newPruneCommand(version string) *cobra.Command {
 	}
 	p.catalog.addFlag(cmd)
 	cmd.Flags().StringVarP(&p.output, "output", "o", "diff", "output format: diff, yaml, text, json, sarif or github")
+	command.TakeFiles(cmd)
 	return cmd
 }
 
@@ -139,7 +140,7 @@ func (p *pruning) print(cmd *cobra.Command, results []pruned) error {
 			if err != nil {
 				return err
 			}
-			fmt.Fprint(out, text)
+			fmt.Fprint(out, command.Diff(cmd, out, text))
 		}
 		return nil
 	case "yaml":

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"holdfast.dev/holdfast/internal/cli/arguments"
+	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/skeleton"
 )
 
@@ -44,6 +45,7 @@ func newSkeletonCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&version, "version", "", "print this version only")
 	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "output format: yaml or json")
+	command.TakeFiles(cmd)
 	return cmd
 }
 

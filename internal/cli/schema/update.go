@@ -66,6 +66,7 @@ func newUpdateCommand(version string) *cobra.Command {
 	cmd.Flags().StringVarP(&u.output, "output", "o", "text", "output format: text, json, sarif or github")
 	cmd.Flags().StringSliceVar(&u.objects, "objects", nil, "files or directories with more objects, among which children are looked for")
 	cmd.Flags().StringSliceVar(&u.may, "may", nil, "verbs that the user of the update has on the objects, as rules name them after unless")
+	command.TakeFiles(cmd)
 	return cmd
 }
 

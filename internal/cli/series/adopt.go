@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,7 +33,7 @@ between two objects nevertheless, run it again: it continues where it stopped.`
 type adoption struct {
 	connection
 	makeImmutable bool
-	dryRun        string
+	dryRun        command.DryRun
 }
 
 func newAdoptCommand() *cobra.Command {
@@ -57,9 +56,7 @@ func newAdoptCommand() *cobra.Command {
 	}
 	a.AddNamespaceFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&a.makeImmutable, "make-immutable", false, "make mutable objects immutable, which nothing can undo")
-	cmd.Flags().StringVar(&a.dryRun, "dry-run", dryRunNone,
-		"none, client (read only) or server (let the server try it): write nothing; without a value it is server")
-	cmd.Flags().Lookup("dry-run").NoOptDefVal = dryRunServer
+	a.dryRun.AddFlag(cmd.Flags())
 	return cmd
 }
 
@@ -70,9 +67,6 @@ type adopted struct {
 }
 
 func (a *adoption) run(cmd *cobra.Command, name string, args []string) error {
-	if !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, a.dryRun) {
-		return command.Unable(fmt.Errorf("--dry-run %q: must be none, client or server", a.dryRun))
-	}
 	if strings.Contains(name, "/") {
 		return command.Unable(fmt.Errorf("%q: name the series without a type; the objects have one, as in cm/NAME", name))
 	}
@@ -98,8 +92,8 @@ func (a *adoption) run(cmd *cobra.Command, name string, args []string) error {
 			return err
 		}
 	}
-	if a.dryRun == dryRunNone && len(all) > 1 {
-		tried := adoption{makeImmutable: a.makeImmutable, dryRun: dryRunServer}
+	if !a.dryRun.IsSet() && len(all) > 1 {
+		tried := adoption{makeImmutable: a.makeImmutable, dryRun: command.DryRunServer}
 		for i := range all {
 			if _, err := tried.join(ctx, s, name, &all[i]); err != nil {
 				return err
@@ -155,22 +149,18 @@ func (a *adoption) join(ctx context.Context, s *server, name string, o *adopted)
 			patch["immutable"] = true
 			line += " and immutable"
 		}
-		f := following{dryRun: a.dryRun}
-		if a.dryRun == dryRunClient {
-			return line + f.suffix(), nil
+		if !a.dryRun.Sends() {
+			return line + a.dryRun.Suffix(), nil
 		}
 		body, err := json.Marshal(patch)
 		if err != nil {
 			return "", err
 		}
-		options := metav1.PatchOptions{FieldManager: identity{o.kind, name}.manager()}
-		if a.dryRun == dryRunServer {
-			options.DryRun = []string{metav1.DryRunAll}
-		}
+		options := metav1.PatchOptions{FieldManager: identity{o.kind, name}.manager(), DryRun: a.dryRun.Options()}
 		_, err = s.objects(o.kind).Patch(ctx, o.name, types.MergePatchType, body, options)
 		switch {
 		case err == nil:
-			return line + f.suffix(), nil
+			return line + a.dryRun.Suffix(), nil
 		case !apierrors.IsConflict(err) || attempt == attempts:
 			return "", refused("%s: %w", text, withRight(err))
 		}

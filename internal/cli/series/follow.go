@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,55 +14,29 @@ import (
 	"holdfast.dev/holdfast/internal/cli/command"
 )
 
-// The values of --dry-run.
-const (
-	dryRunNone   = "none"
-	dryRunClient = "client"
-	dryRunServer = "server"
-)
-
 // following has the flags of the commands that let references follow.
 type following struct {
 	connection
-	in             []string
-	dryRun, output string
-	wait           bool
-	timeout        time.Duration
+	command.Waiting
+	in     []string
+	dryRun command.DryRun
+	output string
 }
 
 func (f *following) addFlags(cmd *cobra.Command) {
 	f.AddNamespaceFlags(cmd.Flags())
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.in, "in", nil, "workloads whose references follow, as TYPE/NAME,TYPE/NAME")
-	flags.StringVar(&f.dryRun, "dry-run", dryRunNone,
-		"none, client (read only) or server (let the server try it): show the difference and write nothing; without a value it is server")
-	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
+	f.dryRun.AddFlag(flags)
 	flags.StringVarP(&f.output, "output", "o", outputText, "json, yaml or name (default: text)")
-	flags.BoolVar(&f.wait, "wait", false, "show the progress of the rollouts until they are complete")
-	flags.DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long --wait waits for each rollout")
+	f.Waiting.AddFlags(flags, "the rollouts are complete, and show their progress")
 }
 
 func (f *following) check() error {
-	switch {
-	case !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, f.dryRun):
-		return fmt.Errorf("--dry-run %q: must be none, client or server", f.dryRun)
-	case f.wait && f.dryRun != dryRunNone:
+	if f.Wait && f.dryRun.IsSet() {
 		return errors.New("--wait does not go with --dry-run: a dry run changes nothing")
-	case f.timeout <= 0:
-		return fmt.Errorf("--timeout %s: must be longer than 0s", f.timeout)
 	}
 	return checkOutput(f.output, outputJSON, outputYAML, outputName)
-}
-
-// suffix marks the lines of a dry run, as kubectl does.
-func (f *following) suffix() string {
-	switch f.dryRun {
-	case dryRunClient:
-		return " (dry run)"
-	case dryRunServer:
-		return " (server dry run)"
-	}
-	return ""
 }
 
 // follower lets the references of workloads follow to one member.
@@ -80,6 +52,8 @@ type follower struct {
 	restored bool
 	// out and progress are for the result and for all else.
 	out, progress io.Writer
+	// cmd is the command that runs.
+	cmd *cobra.Command
 }
 
 // planned is an edit that the server has tried.
@@ -96,8 +70,8 @@ func (f *follower) run(ctx context.Context, workloads []*workload) error {
 		Series: f.members.String(), Namespace: f.namespace, Member: memberName(f.members.kind, f.to),
 		Workloads: []workloadReport{},
 	}
-	if f.dryRun != dryRunNone {
-		report.DryRun = f.dryRun
+	if f.dryRun.IsSet() {
+		report.DryRun = string(f.dryRun)
 	}
 	for _, w := range workloads {
 		p, err := f.plan(ctx, w)
@@ -111,8 +85,8 @@ func (f *follower) run(ctx context.Context, workloads []*workload) error {
 			report.Workloads = append(report.Workloads, happens)
 		}
 	}
-	if f.dryRun == dryRunNone && f.missing {
-		if _, err := f.createMember(ctx, dryRunServer); err != nil && !apierrors.IsAlreadyExists(err) {
+	if !f.dryRun.IsSet() && f.missing {
+		if _, err := f.createMember(ctx, command.DryRunServer); err != nil && !apierrors.IsAlreadyExists(err) {
 			return f.notCreated(err)
 		}
 	}
@@ -152,7 +126,7 @@ func (f *follower) run(ctx context.Context, workloads []*workload) error {
 	case outputName:
 		report.print(f.progress)
 	}
-	if !f.wait {
+	if !f.Wait {
 		return nil
 	}
 	for _, p := range plans {
@@ -177,7 +151,7 @@ func (f *follower) plan(ctx context.Context, w *workload) (planned, error) {
 			}
 			return planned{e, w.live}, nil
 		}
-		if f.dryRun == dryRunClient {
+		if !f.dryRun.Sends() {
 			return planned{e, e.changed}, nil
 		}
 		result, err := f.try(ctx, e)
@@ -207,7 +181,7 @@ func (f *follower) create(ctx context.Context) error {
 	if !f.missing {
 		return nil
 	}
-	if f.dryRun != dryRunClient {
+	if f.dryRun.Sends() {
 		created, err := f.createMember(ctx, f.dryRun)
 		if apierrors.IsAlreadyExists(err) {
 			// Another roll with the same content has created it meanwhile.
@@ -223,15 +197,12 @@ func (f *follower) create(ctx context.Context) error {
 		}
 		f.content = created
 	}
-	f.say("%s created%s", memberName(f.members.kind, f.to), f.suffix())
+	f.say("%s created%s", memberName(f.members.kind, f.to), f.dryRun.Suffix())
 	return nil
 }
 
-func (f *follower) createMember(ctx context.Context, dryRun string) (*unstructured.Unstructured, error) {
-	options := metav1.CreateOptions{FieldManager: f.members.manager()}
-	if dryRun == dryRunServer {
-		options.DryRun = []string{metav1.DryRunAll}
-	}
+func (f *follower) createMember(ctx context.Context, dryRun command.DryRun) (*unstructured.Unstructured, error) {
+	options := metav1.CreateOptions{FieldManager: f.members.manager(), DryRun: dryRun.Options()}
 	return f.objects(f.members.kind).Create(ctx, f.content, options)
 }
 
@@ -242,14 +213,14 @@ func (f *follower) notCreated(err error) error {
 
 // write writes an edit.
 func (f *follower) write(ctx context.Context, p planned) error {
-	if f.dryRun == dryRunNone {
+	if !f.dryRun.IsSet() {
 		stored, err := f.send(ctx, p.edit, f.members, f.to)
 		if err != nil {
 			return fmt.Errorf("%w; run the command again for the workloads that do not follow yet", f.failed(p.workload, err))
 		}
 		p.live = stored
 	}
-	f.say("%s points to %s%s", p.String(), f.to, f.suffix())
+	f.say("%s points to %s%s", p.String(), f.to, f.dryRun.Suffix())
 	return nil
 }
 

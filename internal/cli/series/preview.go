@@ -13,7 +13,7 @@ import (
 
 // printDifferences prints what a dry run would change.
 func (f *follower) printDifferences(ctx context.Context, plans []planned) error {
-	if f.dryRun == dryRunNone {
+	if !f.dryRun.IsSet() {
 		return nil
 	}
 	if f.missing {
@@ -25,14 +25,14 @@ func (f *follower) printDifferences(ctx context.Context, plans []planned) error 
 		if err != nil {
 			return err
 		}
-		fmt.Fprint(f.out, text)
+		fmt.Fprint(f.out, command.Diff(f.cmd, f.out, text))
 	}
 	for _, p := range plans {
 		text, err := difference.Unified(p.String(), stripped(p.live), stripped(p.result))
 		if err != nil {
 			return err
 		}
-		fmt.Fprint(f.out, text)
+		fmt.Fprint(f.out, command.Diff(f.cmd, f.out, text))
 	}
 	return nil
 }

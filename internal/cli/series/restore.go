@@ -17,7 +17,7 @@ import (
 // restore creates the member again if it was deleted before the references to it were stored. Until then no object may refer to it, so that a
 // server may delete it as unused, although the command has found it. From then on the server keeps it.
 func (f *follower) restore(ctx context.Context) error {
-	if f.dryRun != dryRunNone {
+	if f.dryRun.IsSet() {
 		return nil
 	}
 	name := memberName(f.members.kind, f.to)

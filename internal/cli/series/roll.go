@@ -95,7 +95,7 @@ func (r *rolling) run(cmd *cobra.Command, name string) error {
 	}
 	f := &follower{
 		server: s, following: &r.following, members: known, to: object.GetName(), content: object, missing: existing == nil,
-		out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr(),
+		out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr(), cmd: cmd,
 	}
 	if existing != nil {
 		f.content = existing

@@ -84,7 +84,7 @@ func (r *rollingBack) run(cmd *cobra.Command, name string) error {
 		return refused("%s is being deleted: name another member with --to: %s", memberName(id.kind, to), known.list())
 	}
 	f := &follower{
-		server: s, following: &r.following, members: known, to: to, content: member, out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr(),
+		server: s, following: &r.following, members: known, to: to, content: member, out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr(), cmd: cmd,
 	}
 	return f.run(ctx, workloads)
 }

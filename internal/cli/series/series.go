@@ -49,5 +49,10 @@ func NewCommand() *cobra.Command {
 	return cmd
 }
 
+// interrupted returns the error of a command that a signal ended.
+func interrupted(format string, args ...any) error {
+	return command.Interrupted(fmt.Errorf(format, args...))
+}
+
 // refused returns the error of a command that changes nothing, or nothing more.
 func refused(format string, args ...any) error { return command.Refused(fmt.Errorf(format, args...)) }

@@ -26,8 +26,8 @@ Only "holdfast serve" has the index that answers this.`
 // unusedOptions are the flags of unused.
 type unusedOptions struct {
 	connection
-	output              string
-	everywhere, mutable bool
+	output  string
+	mutable bool
 }
 
 // unusedReport is what the command prints.
@@ -74,7 +74,7 @@ func newUnusedCommand() *cobra.Command {
 		},
 	}
 	o.AddNamespaceFlags(cmd.Flags())
-	cmd.Flags().BoolVarP(&o.everywhere, "all-namespaces", "A", false, "list the objects of all namespaces")
+	o.AddAllNamespacesFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.mutable, "all", false, "list the objects that are not immutable, too")
 	cmd.Flags().StringVarP(&o.output, "output", "o", outputText, "json or yaml (default: a table)")
 	return cmd
@@ -89,7 +89,7 @@ func (o unusedOptions) read(cmd *cobra.Command) (*unusedReport, error) {
 	report, failed := &unusedReport{Items: []unusedItem{}}, []error(nil)
 	for _, kind := range []references.Kind{references.ConfigMap, references.Secret} {
 		path := "/api/v1/"
-		if !o.everywhere {
+		if !o.AllNamespaces {
 			path += "namespaces/" + s.namespace + "/"
 		}
 		path += resourceOf(kind).Resource
@@ -110,7 +110,7 @@ func (o unusedOptions) read(cmd *cobra.Command) (*unusedReport, error) {
 	if len(failed) == 2 {
 		return nil, failed[0]
 	}
-	if len(report.Items) == 0 && !o.everywhere {
+	if len(report.Items) == 0 && !o.AllNamespaces {
 		if err := s.absent(cmd.Context(), nil); err != nil {
 			return nil, err
 		}

@@ -27,7 +27,9 @@ func (f *follower) waitFor(ctx context.Context, w *workload) error {
 		return command.Unable(fmt.Errorf("%s: %w", w, err))
 	}
 	last, unreachable := "", error(nil)
-	err = wait.PollUntilContextTimeout(ctx, pollInterval, f.timeout, true, func(ctx context.Context) (bool, error) {
+	limited, cancel := f.Limit(ctx)
+	defer cancel()
+	err = wait.PollUntilContextCancel(limited, pollInterval, true, func(ctx context.Context) (bool, error) {
 		live, err := w.client(f.server).Get(ctx, w.live.GetName(), metav1.GetOptions{})
 		if unreachable = err; err != nil && passes(err) {
 			return false, nil
@@ -46,14 +48,14 @@ func (f *follower) waitFor(ctx context.Context, w *workload) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return refused("%s points to %s, but the command was interrupted before the rollout was complete. It goes on: "+
+		return interrupted("%s points to %s, but the command was interrupted before the rollout was complete. It goes on: "+
 			"\"kubectl rollout status %s -n %s\" shows it", w, f.to, w, f.namespace)
 	case apierrors.IsNotFound(err):
 		return refused("%s was deleted before its rollout was complete", w)
 	case errors.Is(err, context.DeadlineExceeded) && unreachable != nil:
-		err = fmt.Errorf("the rollout is not complete after %s, and the server does not answer: %w", f.timeout, unreachable)
+		err = fmt.Errorf("the rollout is not complete after %s, and the server does not answer: %w", f.Timeout, unreachable)
 	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("the rollout is not complete after %s", f.timeout)
+		err = fmt.Errorf("the rollout is not complete after %s", f.Timeout)
 	}
 	return refused("%s: %w; \"holdfast series rollback %s\" points the references back", w, err, f.members.identity)
 }

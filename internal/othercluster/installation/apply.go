@@ -43,7 +43,11 @@ func (a Applier) ApplyAll(ctx context.Context, objects []*unstructured.Unstructu
 // DeleteAll deletes objects in their order, and reports each that existed.
 func (a Applier) DeleteAll(ctx context.Context, objects []*unstructured.Unstructured, report func(Outcome)) error {
 	for _, object := range objects {
-		switch err := a.resource(object).Delete(ctx, object.GetName(), metav1.DeleteOptions{}); {
+		var options metav1.DeleteOptions
+		if a.Verify {
+			options.DryRun = []string{metav1.DryRunAll}
+		}
+		switch err := a.resource(object).Delete(ctx, object.GetName(), options); {
 		case apierrors.IsNotFound(err):
 		case err != nil:
 			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)

@@ -48,9 +48,9 @@ func Lines(out io.Writer) Show {
 			for _, step := range phase.Steps {
 				print(strings.Join([]string{status.Name, phase.Name, step.Name}, "/"), step.Status, step.Message)
 			}
-			print(status.Name+"/"+phase.Name, phase.Status, phase.Message)
+			print(status.Name+"/"+phase.Name, phase.Status, own(phase.Message, phase.Steps))
 		}
-		print(status.Name, status.Status, status.Message)
+		print(status.Name, status.Status, ownOfPlan(status))
 		return failed
 	}
 }

@@ -48,5 +48,5 @@ func Install(ctx context.Context, access *rest.Config, config Config, report fun
 	if err != nil {
 		return err
 	}
-	return installation.Applier{Client: server.Dynamic, FieldManager: fieldManager}.ApplyAll(ctx, objects, report)
+	return installation.Applier{Client: server.Dynamic, FieldManager: fieldManager, Verify: config.Verify}.ApplyAll(ctx, objects, report)
 }

@@ -30,6 +30,8 @@ type Config struct {
 	URL *url.URL
 	// CertManager means that cert-manager makes the certificate of the webhook.
 	CertManager bool
+	// Verify means that Install changes nothing. It reports the objects that are missing and those that differ.
+	Verify bool
 	// Keys is the content of the Secret, from guard.Certificates. Install sets it from the existing
 	// Secret.
 	Keys map[string][]byte

@@ -34,7 +34,9 @@ type UninstallOptions struct {
 	Kind bool
 	// WebhooksOnly means that only the webhook configuration is deleted, and the right to write it.
 	WebhooksOnly bool
-	Report       func(installation.Outcome)
+	// DryRun means that nothing is deleted. The server tries each deletion.
+	DryRun bool
+	Report func(installation.Outcome)
 }
 
 // Uninstall removes the guard. It first takes the right to write the webhook configuration from the guard, then
@@ -53,7 +55,7 @@ func Uninstall(ctx context.Context, access *rest.Config, options UninstallOption
 	right := slices.IndexFunc(objects, func(object *unstructured.Unstructured) bool {
 		return object.GetKind() == "ClusterRoleBinding" && object.GetName() == guard.Name+"-configuration"
 	})
-	applier := installation.Applier{Client: server.Dynamic, FieldManager: fieldManager}
+	applier := installation.Applier{Client: server.Dynamic, FieldManager: fieldManager, Verify: options.DryRun}
 	if err := removeWebhooks(ctx, applier, objects[right], options.Report); err != nil || options.WebhooksOnly {
 		return err
 	}
@@ -78,7 +80,7 @@ func removeWebhooks(
 		written = time.Now()
 		report(outcome)
 	})
-	if err != nil {
+	if err != nil || applier.Verify {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errWrittenAgain)
