@@ -22,6 +22,8 @@ const namespace = "recorded"
 // client runs the commands on a server.
 type client struct {
 	kubeconfig string
+	// user is the user of the requests, the administrator if it is empty.
+	user string
 	// before is called before each request, unless it is nil.
 	before func(*http.Request)
 }
@@ -36,7 +38,7 @@ type result struct {
 func (c client) factory() cmdutil.Factory {
 	flags := genericclioptions.NewConfigFlags(true)
 	ns := namespace
-	flags.KubeConfig, flags.Namespace = &c.kubeconfig, &ns
+	flags.KubeConfig, flags.Namespace, flags.Impersonate = &c.kubeconfig, &ns, &c.user
 	flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {

@@ -62,6 +62,9 @@ func (u *undo) setTarget(f filter, number *int64, now time.Time) (err error) {
 	if err != nil {
 		return err
 	}
+	if u.target == nil && u.list.Items[0].Operation == fieldhistory.Replace {
+		return fmt.Errorf("%s is that of another object of this name, which was replaced", u.goal)
+	}
 	if u.target == nil {
 		return fmt.Errorf("%s is before the object was created; \"kubectl delete %s\" deletes it", u.goal, u.object.target())
 	}

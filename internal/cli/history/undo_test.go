@@ -1,14 +1,19 @@
 package history_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
 )
 
 // TestConcurrentWrite changes the object between the dry run and the write of an undo. The server refuses the write, and the other change
@@ -140,5 +145,53 @@ func TestDryRun(t *testing.T) {
 	}
 	if writes > 0 {
 		t.Errorf("%d writes were sent", writes)
+	}
+}
+
+// TestRights shows the history to a user who may get the object, and to no other. Undo needs the right to update the object.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	server, c := start(t)
+	admin := server.Client(t)
+	created := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}, Data: map[string]string{"a": "first"}}
+	if _, err := admin.CoreV1().ConfigMaps(namespace).Create(t.Context(), created, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	created.Data["a"] = "second"
+	if _, err := admin.CoreV1().ConfigMaps(namespace).Update(t.Context(), created, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	servertest.Grant(t, admin, rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Name: "reader", Namespace: namespace},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}}},
+	})
+	servertest.AwaitRight(t, admin, "reader", authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "get", Resource: "configmaps"})
+	c.user = "reader"
+	if list := c.history(t, "configmap", "settings"); len(list.Items) != 2 || list.Items[1].User != "holdfast-admin" {
+		t.Errorf("the history is %+v", list)
+	}
+	r := c.undo(t, "configmap", "settings", "--to", "1", "--yes")
+	if r.code != 1 || !strings.Contains(r.err.Error(), `nothing is undone: configmaps "settings" is forbidden: User "reader" cannot update`) {
+		t.Errorf("code %d: %v", r.code, r.err)
+	}
+	c.user = "stranger"
+	r = c.undo(t, "configmap", "settings", "--to", "1", "--yes")
+	if text := fmt.Sprint(r.out, r.notes, r.err); r.code != 2 || !strings.Contains(text, "forbidden") || strings.Contains(text, "first") {
+		t.Errorf("code %d: %s", r.code, text)
+	}
+	live, err := admin.CoreV1().ConfigMaps(namespace).Get(t.Context(), "settings", metav1.GetOptions{})
+	if err != nil || live.Data["a"] != "second" {
+		t.Errorf("the object has %v (%v)", live.Data, err)
+	}
+}
+
+// TestOtherServer asks a server that does not know the query of the history: it answers with the object.
+func TestOtherServer(t *testing.T) {
+	t.Parallel()
+	_, c := start(t)
+	c.before = func(r *http.Request) { r.URL.RawQuery = "" }
+	r := c.undo(t, "namespace", namespace, "--to", "1")
+	if r.code != 2 || !strings.Contains(r.err.Error(), `namespaces/recorded: this server keeps no history of objects: only "holdfast serve" does`) {
+		t.Errorf("code %d: %v", r.code, r.err)
 	}
 }
