@@ -466,8 +466,10 @@ func TestChecks(t *testing.T) {
 		"no tap":      {func(run *publication) { run.Tap = filepath.Join(p.checkout, "absent") }, "git clone: fatal:"},
 		"changelog":   {func(run *publication) { run.version = "v1.2.4" }, `CHANGELOG.md has no section "## [1.2.4]"`},
 		"no key":      {func(run *publication) { run.MinisignKey = "absent.key" }, "key: stat absent.key"},
-		"no cosign": {func(run *publication) { run.MinisignKey, run.CosignKey = "", "cosign.key" },
-			"cosign is not installed: install it, or leave the key empty to publish an unsigned release"},
+		"no cosign": {
+			func(run *publication) { run.MinisignKey, run.CosignKey = "", "cosign.key" },
+			"cosign is not installed: install it, or leave the key empty to publish an unsigned release",
+		},
 		"all at once": {func(run *publication) { run.authorization, run.Remote = "", "absent" }, "401 Unauthorized\ntag v1.2.3 in absent: git ls-remote"},
 	}
 	for name, test := range tests {

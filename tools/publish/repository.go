@@ -135,8 +135,10 @@ func (m *manifests) reach(ctx context.Context) error {
 		return err
 	}
 	m.clone = clone
-	if _, err := git(ctx, clone, "rev-parse", "--verify", "HEAD"); err != nil {
-		return nil // The repository is empty: there is nothing that a push without an effect could send.
+	branches, err := git(ctx, clone, "branch", "--remotes")
+	if err != nil || branches == "" {
+		// An empty repository has nothing that a push without an effect could send.
+		return err
 	}
 	_, err = git(ctx, clone, "push", "--quiet", "--dry-run", "origin", "HEAD")
 	return err
