@@ -111,6 +111,11 @@ func (p *planning) run(cmd *cobra.Command, args []string) error {
 		var text strings.Builder
 		plan.Print(&text, plans)
 		fmt.Fprintf(out, "%splan: %s\n", command.Plan(cmd, out, text.String()), plan.Summary(plans))
+		if !options.ServerSide && len(planner.Replacements()) > 0 {
+			if ours, err := isHoldfast(p.factory); err == nil && ours {
+				fmt.Fprintln(out, "to replace in one write: holdfast apply --replace, with the same files")
+			}
+		}
 	}
 	has := func(outcomes ...preview.Outcome) bool {
 		return slices.ContainsFunc(plans, func(one plan.Plan) bool { return slices.Contains(outcomes, one.Outcome) })

@@ -51,7 +51,7 @@ func (w clientVersion) Write(text []byte) (int, error) {
 }
 
 // newKubectl makes the root command that of kubectl under the name holdfast, with the commands
-// owners, transfer, history and undo added, the flag --force for edit, and the flag --plan for diff. It needs
+// owners, transfer, history and undo added, the flag --force for edit, the flag --plan for diff, and --replace for apply. It needs
 // the arguments because the preferences of kubectl (kuberc) may change them.
 func (c *invocation) newKubectl(streams Streams) {
 	out, flags := kubectlFlags(streams)
@@ -75,6 +75,9 @@ func (c *invocation) newKubectl(streams Streams) {
 	ours := cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(command.Getter{ConfigFlags: flags}))
 	if diff, _, err := root.Find([]string{"diff"}); err == nil {
 		addPlan(diff, ours)
+	}
+	if found, _, err := root.Find([]string{"apply"}); err == nil {
+		addReplace(found, ours)
 	}
 	if found, _, err := root.Find([]string{"version"}); err == nil {
 		root.RemoveCommand(found)

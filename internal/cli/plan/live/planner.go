@@ -53,6 +53,8 @@ type Planner struct {
 	// definition. created are the namespaces among the files.
 	defined map[runtimeschema.GroupKind]preview.Outcome
 	created map[string]bool
+	// replaced are the objects that must be replaced, in the order in which they were judged.
+	replaced []*draft
 }
 
 // Plan returns a plan for each object, in the order of the files.
@@ -67,7 +69,7 @@ func (p *Planner) Plan(ctx context.Context) ([]plan.Plan, error) {
 	if len(inputs) == 0 {
 		return nil, errors.New("there is no object in the files")
 	}
-	p.defined, p.created = map[runtimeschema.GroupKind]preview.Outcome{}, map[string]bool{}
+	p.replaced, p.defined, p.created = nil, map[runtimeschema.GroupKind]preview.Outcome{}, map[string]bool{}
 	for _, in := range inputs {
 		if kind, ok := kindOf(in.Unstructured); ok {
 			p.defined[kind] = preview.Create
@@ -117,6 +119,9 @@ func (p *Planner) open() error {
 func (p *Planner) plan(ctx context.Context, in *input) plan.Plan {
 	d := &draft{Plan: plan.Plan{Object: plan.NameOf(in.Object), Namespace: in.GetNamespace()}, in: in}
 	p.fill(ctx, d)
+	if d.Outcome == preview.Replace {
+		p.replaced = append(p.replaced, d)
+	}
 	place := p.places.find(*in)
 	for i := range d.Reasons {
 		reason := &d.Reasons[i]

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/kubectl/pkg/cmd/apply"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+
+	"holdfast.dev/holdfast/internal/cli/command"
+	"holdfast.dev/holdfast/internal/cli/plan"
+	"holdfast.dev/holdfast/internal/cli/plan/live"
+	"holdfast.dev/holdfast/internal/definition/preview"
+)
+
+const replaceHelp = `
+
+ With --replace, holdfast apply replaces the objects that the server refuses to update: an
+ immutable field has another value. It first prints what is lost with each old object, as
+ holdfast diff --plan does. With --yes it then replaces them, each in one write, so that no
+ client sees the object missing, and applies the files. Without --yes it writes nothing.
+
+ The server asks admission, quotas, holdfast.dev/keep and rules about all replacements
+ before the first one is written. An object that changes after the plan is not replaced.
+ Data that would be lost with a PersistentVolumeClaim, a PersistentVolume, or a StatefulSet
+ that deletes its claims takes --allow-data-loss KIND/NAME.
+
+ This needs a Holdfast server. Exit status with --replace: 1 if the server refuses an
+ object, or if objects must be replaced and --yes is missing; 2 if the command could not
+ look.`
+
+const replaceExample = `
+
+  # What must be replaced, and what is lost?
+  holdfast apply --replace -f app.yaml
+
+  # Replace it
+  holdfast apply --replace --yes -f app.yaml`
+
+// replacing is the flags of apply --replace.
+type replacing struct {
+	factory      cmdutil.Factory
+	replace, yes bool
+	allowed      []string
+}
+
+// addReplace adds the flag --replace to the command apply of kubectl. Without the flag the command stays as it is.
+func addReplace(applying *cobra.Command, factory cmdutil.Factory) {
+	r := &replacing{factory: factory}
+	flags := applying.Flags()
+	flags.BoolVar(&r.replace, "replace", false, "Replace the objects that the server refuses to update. Without --yes, print what is lost.")
+	flags.BoolVarP(&r.yes, "yes", "y", false, "Carry out the replacements of --replace.")
+	flags.StringArrayVar(&r.allowed, "allow-data-loss", nil, "With --replace, an object, as KIND/NAME, whose data may be lost. May be repeated.")
+	applying.Long += replaceHelp
+	applying.Example += replaceExample
+	kubectl := applying.Run
+	applying.RunE = func(cmd *cobra.Command, args []string) error {
+		if !r.replace {
+			if r.yes || len(r.allowed) > 0 {
+				return command.Unable(errors.New("--yes and --allow-data-loss are for --replace"))
+			}
+			kubectl(cmd, args)
+			return nil
+		}
+		done, err := r.run(cmd, args)
+		if err != nil || !done {
+			return command.Unable(explained(cmd, err))
+		}
+		kubectl(cmd, args)
+		return nil
+	}
+}
+
+// run carries out the replacements. It reports whether the files can be applied now.
+func (r *replacing) run(cmd *cobra.Command, args []string) (bool, error) {
+	options, err := r.options(cmd, args)
+	if err != nil {
+		return false, err
+	}
+	planner := &live.Planner{Options: options, Factory: r.factory}
+	plans, err := planner.Plan(cmd.Context())
+	if err != nil {
+		return false, err
+	}
+	out := cmd.OutOrStdout()
+	var text strings.Builder
+	plan.Print(&text, notable(plans))
+	fmt.Fprint(out, command.Plan(cmd, out, text.String()))
+	if refused := with(plans, preview.Invalid, plan.Unknown); len(refused) > 0 {
+		return false, command.Refused(fmt.Errorf("%d of %d objects cannot be applied: nothing was written", len(refused), len(plans)))
+	}
+	replacements := planner.Replacements()
+	if len(replacements) == 0 {
+		return true, nil
+	}
+	if err := r.check(cmd.Context(), replacements, options.FieldManager); err != nil {
+		return false, command.Refused(fmt.Errorf("%w: nothing was written", err))
+	}
+	if !r.yes {
+		return false, command.Refused(fmt.Errorf("%d of %d objects must be replaced: --yes replaces them; nothing was written",
+			len(replacements), len(plans)))
+	}
+	return true, carryOut(cmd.Context(), out, replacements, live.Carry{FieldManager: options.FieldManager, AllowDataLoss: r.allowed})
+}
+
+// check asks the server about all replacements, without writing.
+func (r *replacing) check(ctx context.Context, replacements []live.Replacement, manager string) error {
+	server, err := isHoldfast(r.factory)
+	if err != nil {
+		return err
+	}
+	if !server {
+		return errors.New("this server cannot replace an object in one write, only Holdfast can: delete the object and create it again")
+	}
+	var refused []error
+	for _, replacement := range replacements {
+		if _, err := replacement.Run(ctx, live.Carry{FieldManager: manager, AllowDataLoss: r.allowed, DryRun: true}); err != nil {
+			refused = append(refused, err)
+		}
+	}
+	return errors.Join(refused...)
+}
+
+// carryOut carries out replacements until one fails.
+func carryOut(ctx context.Context, out io.Writer, replacements []live.Replacement, carry live.Carry) error {
+	for i, replacement := range replacements {
+		uid, err := replacement.Run(ctx, carry)
+		if err != nil {
+			return command.Refused(fmt.Errorf("%w (%d of %d replacements were made before)", err, i, len(replacements)))
+		}
+		fmt.Fprintf(out, "%s replaced: the UID %s is now %s\n", replacement.Object, replacement.UID, uid)
+	}
+	return nil
+}
+
+// notable returns the plans of objects that are replaced or refused.
+func notable(plans []plan.Plan) []plan.Plan {
+	return with(plans, preview.Replace, preview.Invalid, plan.Unknown)
+}
+
+func with(plans []plan.Plan, outcomes ...preview.Outcome) []plan.Plan {
+	return slices.DeleteFunc(slices.Clone(plans), func(one plan.Plan) bool { return !slices.Contains(outcomes, one.Outcome) })
+}
+
+// isHoldfast reports whether the server is Holdfast.
+func isHoldfast(factory cmdutil.Factory) (bool, error) {
+	client, err := factory.ToDiscoveryClient()
+	if err != nil {
+		return false, err
+	}
+	version, err := client.ServerVersion()
+	if err != nil {
+		return false, err
+	}
+	return strings.Contains(version.GitVersion, program), nil
+}
+
+// options returns the flags of kubectl apply that --replace uses.
+func (r *replacing) options(cmd *cobra.Command, args []string) (live.Options, error) {
+	var options live.Options
+	for _, allowed := range r.allowed {
+		if kind, name, ok := strings.Cut(allowed, "/"); !ok || kind == "" || name == "" {
+			return options, fmt.Errorf("--allow-data-loss %q: must be KIND/NAME", allowed)
+		}
+	}
+	files, err := cmd.Flags().GetStringSlice("filename")
+	if err != nil {
+		return options, err
+	}
+	switch {
+	case len(args) > 0:
+		return options, fmt.Errorf("unexpected arguments: %s", strings.Join(args, " "))
+	case cmdutil.GetServerSideApplyFlag(cmd):
+		return options, errors.New("--replace works with client-side apply: leave out --server-side")
+	case cmdutil.GetFlagBool(cmd, "prune"), cmdutil.GetFlagBool(cmd, "force"):
+		return options, errors.New("--replace does not work with --prune or --force")
+	case cmd.Flags().Changed("cascade"):
+		return options, errors.New("--replace deletes the dependents of the old object with it: leave out --cascade, and remove the owner references " +
+			"of those that must stay first")
+	case cmdutil.GetFlagString(cmd, "dry-run") != "none":
+		return options, errors.New("--replace without --yes writes nothing: leave out --dry-run")
+	case slices.Contains(files, "-"):
+		return options, errors.New("--replace reads the files twice, so it cannot read them from standard input")
+	}
+	options.FieldManager = apply.GetApplyFieldManagerFlag(cmd, false)
+	options.Selector = cmdutil.GetFlagString(cmd, "selector")
+	options.Files = resource.FilenameOptions{
+		Filenames: files, Kustomize: cmdutil.GetFlagString(cmd, "kustomize"), Recursive: cmdutil.GetFlagBool(cmd, "recursive"),
+	}
+	return options, options.Files.RequireFilenameOrKustomize()
+}
