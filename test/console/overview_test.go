@@ -136,6 +136,9 @@ func TestOverview(t *testing.T) {
 	if got := b.text("#findings"); !strings.Contains(got, "These objects have no namespace: see the overview of all namespaces.") {
 		t.Errorf("findings of a namespace: %q", got)
 	}
+	if got := b.text("#locked"); !strings.Contains(got, "Definitions and policies have no namespace: see the overview of all namespaces.") {
+		t.Errorf("what is locked in a namespace: %q", got)
+	}
 	b.checkAccess("the overview of a namespace")
 	b.checkTraffic()
 }

@@ -34,6 +34,8 @@ const OverviewType = "application/json;as=Overview;g=console.holdfast.dev;v=v1"
 const (
 	// maxLooked is how many objects the server looks at for one answer, and maxDefinitions how many definitions, which are large.
 	maxLooked, maxDefinitions = 500, 50
+	// maxTogether is how many of them it has in memory at the same time: an object can have 1.5 MiB. It reads no further after maxRead bytes.
+	maxTogether, maxRead = 50, 8 << 20
 	// maxDrift is how many fields of an object an Overview names.
 	maxDrift = 5
 )
@@ -107,18 +109,37 @@ func (r *Reports) answerOverview(next http.Handler, w http.ResponseWriter, req *
 	if info.APIGroup == definition.GroupName {
 		limit = maxDefinitions
 	}
-	read := readList(next, req, "application/json", limit)
-	if read.Code != http.StatusOK {
-		read.Replay(w)
-		return
+	if asked, err := strconv.Atoi(req.URL.Query().Get("limit")); err == nil && asked > 0 {
+		limit = min(limit, asked)
 	}
 	of := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
-	found, err := r.sources.overview(req.Context(), of, read.Body)
-	if err != nil {
-		writeStatus(w, apierrors.NewInternalError(fmt.Errorf("overview of %s: %w", of.GroupResource(), err)))
-		return
+	all := &Overview{APIVersion: "console.holdfast.dev/v1", Kind: "Overview", Items: []Remark{}}
+	for bytesRead, part := 0, req.Clone(req.Context()); ; {
+		query := part.URL.Query()
+		query.Set("limit", strconv.Itoa(min(maxTogether, limit-all.Looked)))
+		if all.Continue != "" {
+			query.Set("continue", all.Continue)
+			query.Del("resourceVersion") // a list that goes on has the version in the token
+			query.Del("resourceVersionMatch")
+		}
+		part.URL.RawQuery = query.Encode()
+		read := readList(next, part, "application/json", maxTogether)
+		if read.Code != http.StatusOK {
+			read.Replay(w)
+			return
+		}
+		found, err := r.sources.overview(req.Context(), of, read.Body)
+		if err != nil {
+			writeStatus(w, apierrors.NewInternalError(fmt.Errorf("overview of %s: %w", of.GroupResource(), err)))
+			return
+		}
+		bytesRead += len(read.Body)
+		all.Looked, all.Continue, all.Items = all.Looked+found.Looked, found.Continue, append(all.Items, found.Items...)
+		if all.Continue == "" || all.Looked >= limit || bytesRead >= maxRead {
+			break
+		}
 	}
-	writeJSON(w, http.StatusOK, found)
+	writeJSON(w, http.StatusOK, all)
 }
 
 // overview returns what there is to say about the objects of an encoded list.
@@ -132,10 +153,7 @@ func (s Sources) overview(ctx context.Context, of schema.GroupVersionResource, b
 	if err := json.Unmarshal(body, &list); err != nil {
 		return nil, err
 	}
-	out := &Overview{
-		APIVersion: "console.holdfast.dev/v1", Kind: "Overview",
-		Looked: len(list.Items), Continue: list.Metadata.Continue, Items: []Remark{},
-	}
+	out := &Overview{Looked: len(list.Items), Continue: list.Metadata.Continue}
 	for _, text := range list.Items {
 		if !mayHaveRemark(of.GroupResource(), text) {
 			continue

@@ -107,7 +107,9 @@ function explain(view, route, error) {
     return;
   }
   const list = link(hrefOf({ ...route, name: '', series: '', text: '' }), `All objects of the kind ${route.kind.kind}`);
-  view.replaceChildren(element('h2', { tabindex: '-1' }, error.status === 404 ? 'This link leads nowhere' : 'Not with your rights'),
+  const title = error.status === 404 ? 'This link leads nowhere' : 'Not with your rights';
+  document.title = `${title} – Holdfast console`;
+  view.replaceChildren(element('h2', { tabindex: '-1' }, title),
     element('p', {}, error.status === 404
       ? 'There is no such object now. It may have been deleted or renamed, or it was never created.'
       : 'The server refuses the request. The page shows what you may get and list, and nothing else.'),

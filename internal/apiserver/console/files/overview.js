@@ -193,7 +193,7 @@ const kindOf = (item) => element('span', { class: 'kind' }, item.kind.kind);
 const lines = (texts) => element('ul', {}, ...texts.map((text) => element('li', {}, code(text))));
 
 function locked(state) {
-  return body(state, isOfLocked, [{
+  const shown = body(state, isOfLocked, [{
     caption: 'ConfigMaps and Secrets with the field immutable', columns: ['Name', 'Kind', 'Namespace'],
     rows: found(state, (item) => item.immutable).map((item) => [nameOf(item), kindOf(item), item.namespace ?? '']),
   }, {
@@ -208,6 +208,10 @@ function locked(state) {
     rows: found(state, (item, scan) => ofPolicies(scan)).map((item) =>
       [nameOf(item), (item.resources ?? []).join(', '), lines(item.rules ?? []), item.warns ? 'warns' : 'refuses']),
   }]);
+  if (state.route.namespace !== '') {
+    shown.parts.push(element('p', {}, 'Definitions and policies have no namespace: see the ', link(overviewOf(''), 'overview of all namespaces'), '.'));
+  }
+  return shown;
 }
 
 const isOfLocked = (scan) => isOf('v1/configmaps', 'v1/secrets')(scan) || ofDefinitions(scan) || ofPolicies(scan);
