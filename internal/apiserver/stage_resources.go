@@ -82,6 +82,9 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	if err := i.hooks.InBackground("bookmark-used-objects", stored.selection.Run); err != nil {
 		return resourcesStage{}, err
 	}
+	if err := i.hooks.InBackground("bound-history", stored.recorder.Run); err != nil {
+		return resourcesStage{}, err
+	}
 	if err := i.allocateServiceIPs(registries.Stores); err != nil {
 		return resourcesStage{}, err
 	}
@@ -151,7 +154,7 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 		source: newInProcess(stores, i.Router),
 		migrator: migration.New(migration.Config{
 			Objects: stored.readable, Stores: stores, Custom: customResources, IsRemote: i.Router.IsRemote, Shorten: definitionStatus.Shorten,
-			Patience: b.Config.MigrationPatience, Rate: b.Config.MigrationRate,
+			History: stored.recorder, Patience: b.Config.MigrationPatience, Rate: b.Config.MigrationRate,
 		}),
 		stored:         storedObjects{readable: stored.readable, custom: customResources, router: i.Router},
 		storageVersion: customResources.StorageVersion, definition: customResources.Definition, definitionsRead: read, validity: checks,

@@ -44,7 +44,9 @@ func openStorage(ctx context.Context, b start.Base) (storageStage, error) {
 		observers = b.References.Observe(observers)
 	}
 	recorder, err := recording.New(ctx, recording.Config{
-		Client: b.Etcd, Transformers: encrypted.Transformers, Bounds: fieldhistory.Bounds{Entries: b.Config.History.Entries, Bytes: b.Config.History.Bytes},
+		Client: b.Etcd, Transformers: encrypted.Transformers,
+		Bounds:     fieldhistory.Bounds{Entries: b.Config.History.Entries, Bytes: b.Config.History.Bytes},
+		TotalBytes: b.Config.History.TotalBytes, AfterDelete: b.Config.History.AfterDelete,
 	})
 	if err != nil {
 		return storageStage{}, err

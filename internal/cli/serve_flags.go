@@ -8,6 +8,7 @@ import (
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/access/openid"
 	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/apiserver/config"
 	"holdfast.dev/holdfast/internal/definition"
 )
 
@@ -30,6 +31,7 @@ func (s *serveSettings) addFlags(flags *pflag.FlagSet) {
 	addOpenIDFlags(flags, &s.config.OpenID)
 	s.addAPIFlags(flags)
 	s.addKubeletFlags(flags)
+	s.addHistoryFlags(flags)
 	s.audit.AddFlags(flags)
 	addForeignFlags(flags)
 }
@@ -60,6 +62,16 @@ func (s *serveSettings) addOwnFlags(flags *pflag.FlagSet) {
 		"directory, and --tls-cert-file)")
 	flags.DurationVar(&s.config.MaxCertificateLife, "cluster-signing-duration", lifetime, "longest lifetime of a client certificate that "+
 		"is signed for a CertificateSigningRequest, at most a year")
+}
+
+// addHistoryFlags adds the flags of the history of objects.
+func (s *serveSettings) addHistoryFlags(flags *pflag.FlagSet) {
+	h := &s.config.History
+	flags.IntVar(&h.Entries, "history-entries", config.DefaultHistoryEntries, "number of writes that the history of one object has at most")
+	flags.IntVar(&h.Bytes, "history-bytes", config.DefaultHistoryBytes, "bytes that the history of one object has at most in etcd")
+	flags.Int64Var(&h.TotalBytes, "history-total-bytes", config.DefaultHistoryTotalBytes, "bytes that the history of all objects has at most in "+
+		"etcd: the oldest entries of all objects go first, and the newest of each object stays")
+	flags.DurationVar(&h.AfterDelete, "history-after-delete", 0, "how long the history of a deleted object is kept; 0 removes it with the object")
 }
 
 // addServingFlags adds the flags of the port.

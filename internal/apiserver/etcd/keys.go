@@ -111,6 +111,41 @@ func (c *Client) Add(ctx context.Context, pair Pair) (bool, error) {
 	return answer.Succeeded, nil
 }
 
+// Remove removes the keys of some spans, in one transaction.
+func (c *Client) Remove(ctx context.Context, spans ...Span) error {
+	removals := make([]clientv3.Op, 0, len(spans))
+	for _, span := range spans {
+		removals = append(removals, clientv3.OpDelete(span.First, clientv3.WithRange(span.End)))
+	}
+	if _, err := c.shared.Txn(ctx).Then(removals...).Commit(); err != nil {
+		return fmt.Errorf("remove %s: %w", spans[0].First, err)
+	}
+	return nil
+}
+
+// Created returns the revisions that created some keys, zero for a key that does not exist.
+func (c *Client) Created(ctx context.Context, keys []string) ([]int64, error) {
+	revisions := make([]int64, 0, len(keys))
+	for some := range slices.Chunk(keys, firstsOfOneRequest) {
+		reads := make([]clientv3.Op, 0, len(some))
+		for _, key := range some {
+			reads = append(reads, clientv3.OpGet(key, clientv3.WithKeysOnly()))
+		}
+		found, err := c.shared.Txn(ctx).Then(reads...).Commit()
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", some[0], err)
+		}
+		for _, response := range found.Responses {
+			var created int64
+			for _, kv := range response.GetResponseRange().Kvs {
+				created = kv.CreateRevision
+			}
+			revisions = append(revisions, created)
+		}
+	}
+	return revisions, nil
+}
+
 // Change is a write of a key, or its deletion, which has no value.
 type Change struct {
 	Pair

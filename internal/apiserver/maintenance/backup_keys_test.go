@@ -67,6 +67,8 @@ func TestKeysOfBackup(t *testing.T) {
 		"/registry/secrets/default/a":             encryptionFile(t, "secrets", cbc),
 		"/registry/secrets/default/b":             encryptionFile(t, "secrets", gcm),
 		"/registry/example.com/widgets/default/c": encryptionFile(t, "widgets.example.com", box),
+		// The history of an object is encrypted like the object.
+		"/registry/_holdfast/history/widgets.example.com/default/c/uid/0000000000000000001": encryptionFile(t, "widgets.example.com", box),
 	} {
 		loaded, err := encryptionconfig.LoadEncryptionConfig(t.Context(), file, false, "")
 		if err != nil {
@@ -108,12 +110,12 @@ func TestKeysOfBackup(t *testing.T) {
 		"one is missing": {file: encryptionFile(t, everything, cbc, box, cloud), refused: []string{"with the key aesgcm/b (objects: 1), and "}},
 		"no KMS":         {file: encryptionFile(t, everything, cbc, gcm, box), refused: []string{"with the key kms/cloud (objects: 1), and "}},
 		"for other resources": {
-			file: encryptionFile(t, "secrets", cbc, gcm, box, cloud), refused: []string{"with the key secretbox/c (objects: 1), and "},
+			file: encryptionFile(t, "secrets", cbc, gcm, box, cloud), refused: []string{"with the key secretbox/c (objects: 2), and "},
 		},
 		"other secrets of the same names": {
 			file: encryptionFile(t, everything, provider("aescbc", "a", secretB), provider("aesgcm", "b", secretB),
 				provider("secretbox", "c", secretB), cloud),
-			refused: []string{"with the key aescbc/a (objects: 1) and the key aesgcm/b (objects: 1) and the key secretbox/c (objects: 1), and "},
+			refused: []string{"with the key aescbc/a (objects: 1) and the key aesgcm/b (objects: 1) and the key secretbox/c (objects: 2), and "},
 		},
 	}
 	for name, test := range tests {
@@ -168,7 +170,7 @@ func TestKeysOfRunningServer(t *testing.T) {
 	}
 	get := client.CoreV1().RESTClient().Get
 	err = get().AbsPath(maintenance.BackupPath).Do(t.Context()).Error()
-	if err == nil || !strings.Contains(err.Error(), "stored objects are encrypted with the key secretbox/c (objects: 1), and "+file) {
+	if err == nil || !strings.Contains(err.Error(), "stored objects are encrypted with the key secretbox/c (objects: 2), and "+file) {
 		t.Errorf("the file has another key: %v", err)
 	}
 	archive, err := get().AbsPath(maintenance.BackupPath).Param(maintenance.WithoutKeysParameter, "true").Do(t.Context()).Raw()

@@ -44,10 +44,18 @@ type Config struct {
 	IsRemote func(schema.GroupVersion) bool
 	// Shorten removes all versions but one from the stored versions of a definition, see definitions.Status.
 	Shorten func(ctx context.Context, name, version string) error
+	// History has the history of the objects, which is encrypted with their keys. It may be nil.
+	History History
 	// Patience is how long an object may fail to be written before the migration fails. Zero means DefaultPatience.
 	Patience time.Duration
 	// Rate is how many objects are written in a second at most. Zero means 500.
 	Rate float32
+}
+
+// History is the history of the objects of all resources.
+type History interface {
+	// Reencrypt encrypts the history of the objects of a resource with the current key.
+	Reencrypt(ctx context.Context, resource schema.GroupResource) error
 }
 
 // Migrator writes stored objects again.
@@ -124,8 +132,16 @@ func (m *Migrator) run(ctx context.Context, resource schema.GroupResource, since
 		return err
 	}
 	defer t.release()
-	if err := m.pass(ctx, t, since, count); err != nil || t.rewriter == nil {
+	if err := m.pass(ctx, t, since, count); err != nil {
 		return err
+	}
+	if m.History != nil {
+		if err := m.History.Reencrypt(ctx, t.resource); err != nil {
+			return err
+		}
+	}
+	if t.rewriter == nil {
+		return nil
 	}
 	return m.Shorten(ctx, t.rewriter.Definition(), t.rewriter.StorageVersion().Version)
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/internal/apiserver/capture"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
@@ -159,7 +160,11 @@ func (r *Recorder) list(ctx context.Context, at place, all records, uid types.UI
 	for _, pair := range all[uid] {
 		entry, err := r.decode(ctx, at.resource, pair)
 		if err != nil {
-			return list, err
+			// The key of its encryption may be gone. The newer entries are of use all the same.
+			klog.ErrorS(err, "history has an entry that cannot be read")
+			if entry, err = unreadable(pair); err != nil {
+				return list, err
+			}
 		}
 		list.Items, list.ResourceVersion = append(list.Items, entry.Entry), entry.ResourceVersion
 		if at.resource != secrets {
@@ -170,4 +175,12 @@ func (r *Recorder) list(ctx context.Context, at place, all records, uid types.UI
 		}
 	}
 	return list, nil
+}
+
+// unreadable stands for an entry that cannot be decrypted.
+func unreadable(pair etcd.Pair) (stored, error) {
+	_, number, err := parseKey(pair.Key)
+	return stored{Entry: fieldhistory.Entry{
+		Number: number, ResourceVersion: strconv.FormatInt(pair.Created, 10), Operation: fieldhistory.Update, Truncated: true,
+	}}, err
 }

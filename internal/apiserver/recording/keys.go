@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,7 +14,7 @@ import (
 
 // Prefix is the prefix of the keys of all entries. A key continues with the resource, the namespace or clusterScoped, the name, the UID and
 // the number of the entry.
-const Prefix = storage.KeyPrefix + storage.InternalPrefix + "/history/"
+const Prefix = storage.HistoryPrefix
 
 // clusterScoped stands for the namespace of an object without one. No namespace has this name.
 const clusterScoped = "_"
@@ -42,6 +43,24 @@ const numberDigits = 19
 // entryKey returns the key of an entry in a record.
 func entryKey(record string, number int64) string {
 	return fmt.Sprintf("%s%0*d", record, numberDigits, number)
+}
+
+// expiryPrefix is the prefix of the keys that name the records of deleted objects, by the time of the deletion.
+const expiryPrefix = storage.KeyPrefix + storage.InternalPrefix + "/history-deleted/"
+
+// expiryKey returns the key that names the record of a deleted object. The value is the prefix of the record.
+func expiryKey(deleted time.Time, uid types.UID) string {
+	return fmt.Sprintf("%s%0*d/%s", expiryPrefix, numberDigits, deleted.UnixMilli(), uid)
+}
+
+// deletionTime returns the time in a key that names the record of a deleted object.
+func deletionTime(key string) (time.Time, error) {
+	text, _, _ := strings.Cut(strings.TrimPrefix(key, expiryPrefix), "/")
+	milli, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("key %q: %w", key, err)
+	}
+	return time.UnixMilli(milli), nil
 }
 
 // parseKey returns the UID and the number in the key of an entry.

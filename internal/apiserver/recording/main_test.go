@@ -99,6 +99,25 @@ func (f fixture) patch(resource schema.GroupVersionResource, name, patch string,
 	return patched
 }
 
+// replace replaces a ConfigMap by a new object with the same name.
+func (f fixture) replace(object *unstructured.Unstructured) *unstructured.Unstructured {
+	f.Helper()
+	body, err := object.MarshalJSON()
+	if err != nil {
+		f.Fatal(err)
+	}
+	answer, err := f.CoreV1().RESTClient().Put().AbsPath(pathOf(configMaps, object.GetName())).Param("holdfast", "replace").
+		SetHeader("Content-Type", "application/json").Body(body).Do(f.Context()).Raw()
+	if err != nil {
+		f.Fatal(err)
+	}
+	got := &unstructured.Unstructured{}
+	if err := got.UnmarshalJSON(answer); err != nil {
+		f.Fatal(err)
+	}
+	return got
+}
+
 // remove deletes an object.
 func (f fixture) remove(resource schema.GroupVersionResource, name string) {
 	f.Helper()

@@ -20,5 +20,7 @@ func newMetrics() metrics {
 
 // Collectors are the metrics of the recorder.
 func (r *Recorder) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{r.metrics.entries, r.metrics.dropped}
+	return []prometheus.Collector{r.metrics.entries, r.metrics.dropped, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "holdfast_history_bytes", Help: "Bytes of the history of all objects in etcd. This server counts its own writes at once, and those of others once an hour.",
+	}, func() float64 { return float64(r.bytes.Load()) })}
 }

@@ -17,11 +17,12 @@ type planned struct {
 	// again says that the last plan was made from another state than that in etcd.
 	again  bool
 	beside etcd.Beside
-	// next is the state of the record that gets entries, and gone are the records that end.
-	next state
-	gone []types.UID
-	// dropped are the entries that the bounds of the object remove, and bytes is by how much the sum of all records grows.
-	dropped, bytes int
+	// states are those of the records that get entries, and gone are the records that end at once.
+	states map[types.UID]state
+	gone   []types.UID
+	// entries is the number of added entries, dropped that of those which the bounds of the object remove, and bytes is by how much the sum
+	// of all records grows.
+	entries, dropped, bytes int
 }
 
 // begin adds the first entry of a new object.
@@ -29,92 +30,123 @@ func (p *planned) begin(ctx context.Context) error {
 	if p.after == nil {
 		return nil
 	}
-	return p.add(ctx, p.entry(), nil, p.after)
+	_, err := p.add(ctx, p.is, state{}, change{p.entry(p.after), p.after, p.after})
+	return err
 }
 
-// update adds the entry of an update. If the object has changed without an entry, another one before says so.
+// update adds the entry of an update.
 func (p *planned) update(ctx context.Context) error {
-	var err error
-	if p.next, err = p.recorder.state(ctx, p.is, p.again); err != nil {
-		return err
+	return p.follow(ctx, p.is, change{p.entry(p.after), p.was.content, p.after})
+}
+
+// end removes the record of an object that is deleted or replaced, or adds its last entry if the server keeps it for a while.
+func (p *planned) end(ctx context.Context) error {
+	if p.was.uid == "" || !p.was.on && !p.recorder.used.Load() {
+		return nil
 	}
-	before := p.was.content
-	if p.next.number > 0 && p.next.after != fieldhistory.Fingerprint(before.values) {
-		gap := fieldhistory.Entry{
-			Time: now(), ResourceVersion: p.was.version, APIVersion: before.apiVersion, Operation: fieldhistory.Update, Truncated: true,
+	record := p.was.record()
+	if p.recorder.AfterDelete == 0 {
+		p.beside.Deletes = append(p.beside.Deletes, etcd.WithPrefix(record))
+		p.gone = append(p.gone, p.was.uid)
+		if known, ok := p.recorder.states.get(p.was.uid); ok {
+			p.bytes -= known.bytes()
 		}
-		if err := p.add(ctx, gap, before, before); err != nil {
+		return nil
+	}
+	last := change{p.entry(p.was.content), p.was.content, &content{}}
+	last.entry.Operation = fieldhistory.Delete
+	if !p.was.on {
+		if known, err := p.recorder.state(ctx, p.was.writtenObject, p.again); err != nil || known.number == 0 {
 			return err
 		}
+		// The content was not read. The writes since the label was removed are not recorded either.
+		last.entry.Truncated, last.before, last.after = true, &content{}, &content{}
 	}
-	if err := p.add(ctx, p.entry(), before, p.after); err != nil {
+	if err := p.follow(ctx, p.was.writtenObject, last); err != nil {
 		return err
 	}
-	p.trim()
+	p.beside.Puts = append(p.beside.Puts, etcd.Pair{Key: expiryKey(last.entry.Time, p.was.uid), Value: []byte(record)})
 	return nil
-}
-
-// end removes the record of an object that is deleted or replaced.
-func (p *planned) end() {
-	if p.was.uid == "" || !p.was.on && !p.recorder.used.Load() {
-		return
-	}
-	p.beside.Deletes = append(p.beside.Deletes, etcd.WithPrefix(p.was.record()))
-	p.gone = append(p.gone, p.was.uid)
-	if known, ok := p.recorder.states.get(p.was.uid); ok {
-		p.bytes -= known.bytes()
-	}
 }
 
 // entry returns the entry of the write, without changes and number.
-func (p *planned) entry() fieldhistory.Entry {
+func (p *planned) entry(of *content) fieldhistory.Entry {
 	writer := p.origin.writer(p.user)
-	return fieldhistory.Entry{
-		Time: now(), User: p.user, Manager: writer.Manager, Command: writer.Command, APIVersion: p.after.apiVersion, Operation: p.operation,
+	e := fieldhistory.Entry{Time: now(), User: p.user, Manager: writer.Manager, Command: writer.Command, Operation: p.operation}
+	if of != nil {
+		e.APIVersion = of.apiVersion
 	}
+	return e
 }
 
-// add adds an entry to the record of the object, with the changes between two contents. Without the first, it has none.
-func (p *planned) add(ctx context.Context, entry fieldhistory.Entry, before, after *content) error {
-	record, last := p.is.record(), p.next
-	if last.number > 0 && len(p.beside.Puts) == 0 {
-		p.beside.Present = append(p.beside.Present, etcd.Pair{Key: entryKey(record, last.number), Created: last.created})
-	}
-	entry.Number = last.number + 1
-	if before == nil {
-		before = after
-	}
-	bounds, options := p.recorder.Bounds, fieldhistory.Options{Lists: p.contents.Lists()}
-	text, err := bounds.Encode(entry, before.values, after.values, options)
+// change is an entry, with the contents before and after it.
+type change struct {
+	entry         fieldhistory.Entry
+	before, after *content
+}
+
+// follow adds an entry after the newest one. If the object has changed without an entry, another one before says so.
+func (p *planned) follow(ctx context.Context, of writtenObject, last change) error {
+	is, err := p.recorder.state(ctx, of, p.again)
 	if err != nil {
 		return err
 	}
-	p.next.after = fieldhistory.Fingerprint(after.values)
-	key := entryKey(record, entry.Number)
-	stored, err := p.recorder.transformer(p.resource).TransformToStorage(ctx, encode(text, p.next.after), value.DefaultContext(key))
-	if err != nil {
+	stored := len(is.sizes)
+	if is.number > 0 && !last.entry.Truncated && (is.lost || is.after != fieldhistory.Fingerprint(last.before.values)) {
+		gap := fieldhistory.Entry{
+			Time: now(), ResourceVersion: of.version, APIVersion: last.before.apiVersion, Operation: fieldhistory.Update, Truncated: true,
+		}
+		if is, err = p.add(ctx, of, is, change{gap, last.before, last.before}); err != nil {
+			return err
+		}
+	}
+	if is, err = p.add(ctx, of, is, last); err != nil {
 		return err
 	}
-	p.beside.Absent = append(p.beside.Absent, key)
-	p.beside.Puts = append(p.beside.Puts, etcd.Pair{Key: key, Value: stored})
-	p.next.number = entry.Number
-	p.next.sizes = append(slices.Clip(last.sizes), int32(len(stored)))
-	p.bytes += len(stored)
+	p.trim(of, is, stored)
 	return nil
 }
 
-// trim removes the oldest entries if the record exceeds its bounds. It keeps those that the transaction adds.
-func (p *planned) trim() {
-	p.dropped = min(p.recorder.Bounds.Surplus(p.next.sizes), len(p.next.sizes)-len(p.beside.Puts))
-	if p.dropped <= 0 {
-		p.dropped = 0
+// add adds an entry to a record. It returns the state of the record.
+func (p *planned) add(ctx context.Context, of writtenObject, is state, c change) (state, error) {
+	record := of.record()
+	if _, planned := p.states[of.uid]; is.number > 0 && !planned {
+		p.beside.Present = append(p.beside.Present, etcd.Pair{Key: entryKey(record, is.number), Created: is.created})
+	}
+	is.number++
+	c.entry.Number = is.number
+	bounds, options := p.recorder.Bounds, fieldhistory.Options{Lists: p.contents.Lists()}
+	text, err := bounds.Encode(c.entry, c.before.values, c.after.values, options)
+	if err != nil {
+		return is, err
+	}
+	is.after, is.lost = fieldhistory.Fingerprint(c.after.values), false
+	key := entryKey(record, is.number)
+	stored, err := p.recorder.transformer(p.resource).TransformToStorage(ctx, encode(text, is.after), value.DefaultContext(key))
+	if err != nil {
+		return is, err
+	}
+	p.beside.Absent = append(p.beside.Absent, key)
+	p.beside.Puts = append(p.beside.Puts, etcd.Pair{Key: key, Value: stored})
+	is.sizes = append(slices.Clip(is.sizes), int32(len(stored)))
+	p.entries++
+	p.bytes += len(stored)
+	p.states[of.uid] = is
+	return is, nil
+}
+
+// trim removes the oldest of the stored entries if a record exceeds its bounds.
+func (p *planned) trim(of writtenObject, is state, stored int) {
+	surplus := min(p.recorder.Bounds.Surplus(is.sizes), stored)
+	if surplus == 0 {
 		return
 	}
-	record, first := p.is.record(), p.next.first()
-	p.beside.Deletes = append(p.beside.Deletes, etcd.Span{First: entryKey(record, first), End: entryKey(record, first+int64(p.dropped))})
-	kept := state{sizes: p.next.sizes[p.dropped:]}
-	p.bytes += kept.bytes() - p.next.bytes()
-	p.next.sizes = kept.sizes
+	record, first, before := of.record(), is.first(), is.bytes()
+	p.beside.Deletes = append(p.beside.Deletes, etcd.Span{First: entryKey(record, first), End: entryKey(record, first+int64(surplus))})
+	is.sizes = is.sizes[surplus:]
+	p.bytes += is.bytes() - before
+	p.dropped += surplus
+	p.states[of.uid] = is
 }
 
 // written notes what the transaction has written.
@@ -123,12 +155,12 @@ func (p *planned) written(revision int64) {
 	for _, uid := range p.gone {
 		r.states.Remove(uid)
 	}
-	if len(p.beside.Puts) > 0 {
+	for uid, is := range p.states {
 		r.used.Store(true)
-		p.next.created = revision
-		r.states.Add(p.is.uid, p.next)
+		is.created = revision
+		r.states.Add(uid, is)
 	}
-	r.metrics.entries.Add(float64(len(p.beside.Puts)))
+	r.metrics.entries.Add(float64(p.entries))
 	r.metrics.dropped.Add(float64(p.dropped))
-	r.bytes.Add(int64(p.bytes))
+	r.grow(p.bytes)
 }

@@ -25,6 +25,10 @@ type Config struct {
 	Transformers value.ResourceTransformers
 	// Bounds bound the record of one object.
 	Bounds fieldhistory.Bounds
+	// TotalBytes bounds the records of all objects. An object keeps its newest entry all the same, because it has the number of the next one.
+	TotalBytes int64
+	// AfterDelete is how long the record of a deleted object is kept. With zero it goes with the object.
+	AfterDelete time.Duration
 }
 
 // Recorder records the history of the objects of a server.
@@ -37,14 +41,16 @@ type Recorder struct {
 	metrics    metrics
 	// used is false while etcd has no record that this server knows of. The deletion of an object that is not on then costs nothing.
 	used atomic.Bool
-	// bytes is about the sum of the sizes of all entries.
-	bytes atomic.Int64
+	// bytes is about the sum of the sizes of all entries. grown is by how much it has grown since the last survey, and surveys asks for one.
+	bytes, grown atomic.Int64
+	surveys      chan struct{}
 }
 
 // New returns a recorder.
 func New(ctx context.Context, config Config) (*Recorder, error) {
 	r := &Recorder{
 		Config: config, types: views.New(), namespaces: newNamespaces(), metrics: newMetrics(), states: newStates(config.Bounds.Entries),
+		surveys: make(chan struct{}, 1),
 	}
 	first, err := config.Client.Firsts(ctx, []string{Prefix})
 	if err != nil {

@@ -299,35 +299,18 @@ func TestTwoServers(t *testing.T) {
 func TestReplacement(t *testing.T) {
 	t.Parallel()
 	f := start(t, apiserver.Config{})
-	replace := func(object *unstructured.Unstructured) *unstructured.Unstructured {
-		t.Helper()
-		body, err := object.MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := f.CoreV1().RESTClient().Put().AbsPath(pathOf(configMaps, "swapped")).Param("holdfast", "replace").
-			SetHeader("Content-Type", "application/json").Body(body).Do(t.Context()).Raw()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := &unstructured.Unstructured{}
-		if err := got.UnmarshalJSON(answer); err != nil {
-			t.Fatal(err)
-		}
-		return got
-	}
 	f.create(configMaps, `{apiVersion: v1, kind: ConfigMap, metadata: {name: swapped, labels: {holdfast.dev/history: fields}}, data: {a: "0"}}`)
 	old := f.patch(configMaps, "swapped", `{"data":{"a":"1"}}`)
 	if got := len(f.keys()); got != 2 {
 		t.Fatalf("%d entries of the old object", got)
 	}
-	swapped := replace(old)
+	swapped := f.replace(old)
 	list := f.history(configMaps, "swapped")
 	if diff := cmp.Diff("1 replace", shown(list)); diff != "" || list.UID != string(swapped.GetUID()) || len(f.keys()) != 1 {
 		t.Errorf("%d entries, history of %s (-want +got):\n%s", len(f.keys()), list.UID, diff)
 	}
 	swapped.SetLabels(nil)
-	replace(swapped)
+	f.replace(swapped)
 	if got := f.keys(); len(got) > 0 {
 		t.Errorf("entries of an object that was replaced: %s", got)
 	}

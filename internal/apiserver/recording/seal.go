@@ -15,7 +15,7 @@ import (
 )
 
 // KeyPath is the key in etcd of the key with which the values of Secrets are sealed. It is encrypted like a Secret. No API serves it.
-const KeyPath = storage.KeyPrefix + storage.InternalPrefix + "/history-key"
+const KeyPath = storage.HistoryKey
 
 // sealBytes is the length of the key.
 const sealBytes = 32
@@ -31,6 +31,20 @@ type storedKey struct {
 	Key []byte `json:"key"`
 }
 
+// refresh encrypts a stored key with the current key of encryption. It reports whether there is a key.
+func (k *sealKey) refresh(ctx context.Context, r *Recorder) (bool, error) {
+	found, err := r.Client.Firsts(ctx, []string{KeyPath})
+	if err != nil || found[0] == nil {
+		return false, err
+	}
+	k.mu.Lock()
+	k.key = nil
+	k.mu.Unlock()
+	_, err = k.get(ctx, r)
+	return true, err
+}
+
+// get returns the key. Without one, it makes it.
 func (k *sealKey) get(ctx context.Context, r *Recorder) ([]byte, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -65,9 +79,15 @@ func (k *sealKey) get(ctx context.Context, r *Recorder) ([]byte, error) {
 	if found[0] == nil {
 		return nil, fmt.Errorf("the key of history is not stored at %s", KeyPath)
 	}
-	text, _, err := transformer.TransformFromStorage(ctx, found[0].Value, at)
+	text, stale, err := transformer.TransformFromStorage(ctx, found[0].Value, at)
 	if err != nil {
 		return nil, fmt.Errorf("decrypt the key of history: %w", err)
+	}
+	if stale {
+		// The old key of encryption may be removed after every Secret was written again.
+		if err := r.rewrite(ctx, secrets, *found[0]); err != nil {
+			return nil, err
+		}
 	}
 	var stored storedKey
 	if err := json.Unmarshal(text, &stored); err != nil {

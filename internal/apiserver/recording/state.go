@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/storage/value"
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/lru"
 
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
@@ -22,6 +23,8 @@ type state struct {
 	number, created int64
 	// after is the fingerprint of the content after the newest entry.
 	after uint64
+	// lost says that the newest entry cannot be read, so that after is not known.
+	lost bool
 	// sizes are those of the stored entries, the oldest first.
 	sizes []int32
 }
@@ -72,11 +75,17 @@ func (r *Recorder) state(ctx context.Context, of writtenObject, again bool) (sta
 		return state{}, err
 	}
 	last := pairs[len(pairs)-1]
-	entry, err := r.decode(ctx, of.resource, last)
+	_, number, err := parseKey(last.Key)
 	if err != nil {
 		return state{}, err
 	}
-	is := state{number: entry.Number, created: last.Created, after: entry.after}
+	is := state{number: number, created: last.Created}
+	entry, err := r.decode(ctx, of.resource, last)
+	if err != nil {
+		// The key of its encryption may be gone. The object can be written all the same.
+		klog.ErrorS(err, "history has an entry that cannot be read")
+	}
+	is.after, is.lost = entry.after, err != nil
 	for _, pair := range pairs {
 		is.sizes = append(is.sizes, int32(len(pair.Value)))
 	}

@@ -30,11 +30,14 @@ func (s *store) Create(ctx context.Context, key string, obj, out runtime.Object,
 	if is.uid != "" && (is.on || swap != nil) {
 		w := newWrite(ctx, s)
 		w.operation, w.is = fieldhistory.Create, is
+		var err error
 		if swap != nil {
-			w.operation, w.was = fieldhistory.Replace, former{writtenObject: s.identify(swap.Old)}
+			w.operation = fieldhistory.Replace
+			if w.was, err = s.remember(ctx, swap.Old); err != nil {
+				return err
+			}
 		}
 		if is.on {
-			var err error
 			if w.after, err = s.content(ctx, is, obj); err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	apistorage "k8s.io/apiserver/pkg/storage"
 
@@ -86,7 +87,10 @@ func (w *write) reread(ctx context.Context, key string, was writtenObject) (*con
 
 // plan returns what etcd writes beside the object. It implements etcd.Plan.
 func (w *write) plan(ctx context.Context, again bool) (*etcd.Beside, error) {
-	p := &planned{write: w, again: again}
+	if w.operation == "" {
+		return nil, nil
+	}
+	p := &planned{write: w, again: again, states: map[types.UID]state{}}
 	var err error
 	switch w.operation {
 	case fieldhistory.Create:
@@ -94,13 +98,14 @@ func (w *write) plan(ctx context.Context, again bool) (*etcd.Beside, error) {
 	case fieldhistory.Update:
 		err = p.update(ctx)
 	case fieldhistory.Replace:
-		p.end()
-		err = p.begin(ctx)
+		if err = p.end(ctx); err == nil {
+			err = p.begin(ctx)
+		}
 	case fieldhistory.Delete:
-		p.end()
+		err = p.end(ctx)
 	}
 	if err != nil {
-		return nil, failure(w.is.place, err)
+		return nil, failure(w.was.place, err)
 	}
 	if len(p.beside.Puts)+len(p.beside.Deletes) == 0 {
 		return nil, nil

@@ -73,8 +73,15 @@ func keyOf(stored []byte) string {
 }
 
 // resourceOf returns the resource of a stored object, by its key. A custom resource has its API group in its
-// key, which contains a dot; a built-in kind has its name there.
+// key, which contains a dot; a built-in kind has its name there. A record of the server is encrypted like the resource in its key.
 func resourceOf(key string, builtIn map[string]schema.GroupResource) schema.GroupResource {
+	if rest, ok := strings.CutPrefix(key, HistoryPrefix); ok {
+		resource, _, _ := strings.Cut(rest, "/")
+		return schema.ParseGroupResource(resource)
+	}
+	if key == HistoryKey {
+		return schema.GroupResource{Resource: "secrets"}
+	}
 	parts := strings.SplitN(strings.TrimPrefix(key, KeyPrefix+"/"), "/", 3)
 	if strings.Contains(parts[0], ".") && len(parts) > 1 {
 		return schema.GroupResource{Group: parts[0], Resource: parts[1]}

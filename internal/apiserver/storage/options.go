@@ -27,6 +27,13 @@ const KeyPrefix = "/registry"
 // these records.
 const InternalPrefix = "/_holdfast"
 
+const (
+	// HistoryPrefix is the prefix of the keys of the history of objects. A key continues with the resource, by which it is encrypted.
+	HistoryPrefix = KeyPrefix + InternalPrefix + "/history/"
+	// HistoryKey is the key of the secret by which history compares the values of Secrets. It is encrypted like a Secret.
+	HistoryKey = KeyPrefix + InternalPrefix + "/history-key"
+)
+
 // customPrefix returns the part of the keys of custom resources that follows KeyPrefix.
 func customPrefix(resource schema.GroupResource) string {
 	return resource.Group + "/" + resource.Resource

@@ -1,0 +1,297 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/storage/value"
+	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/internal/apiserver/etcd"
+	"holdfast.dev/holdfast/internal/apiserver/storage"
+)
+
+const (
+	// surveyEvery is the time between two surveys, if this server writes little.
+	surveyEvery = time.Hour
+	// surveyShare is the part of the bound over all records that this server writes before it makes the next survey.
+	surveyShare = 16
+	// expireEvery is the time between two looks for records to remove.
+	expireEvery = 30 * time.Second
+)
+
+// Run removes what exceeds the bound over all records, what the server has kept long enough after a deletion, and what belongs to no
+// object, until ctx ends. Every server does this; it does no harm if several do it at the same time.
+func (r *Recorder) Run(ctx context.Context) {
+	if _, err := r.key.refresh(ctx, r); err != nil {
+		klog.ErrorS(err, "history cannot have the values of Secrets")
+	}
+	expiries := time.NewTicker(expireEvery)
+	defer expiries.Stop()
+	for next := time.Duration(0); ; {
+		if err := r.Expire(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "the history of deleted objects is kept")
+		}
+		survey := time.NewTimer(next)
+		for due := false; !due; {
+			select {
+			case <-ctx.Done():
+				survey.Stop()
+				return
+			case <-expiries.C:
+				if err := r.Expire(ctx, time.Now()); err != nil && ctx.Err() == nil {
+					klog.ErrorS(err, "the history of deleted objects is kept")
+				}
+			case <-survey.C:
+				due = true
+			case <-r.surveys:
+				due = true
+			}
+		}
+		survey.Stop()
+		next = wait.Jitter(surveyEvery, 1)
+		if err := r.Survey(ctx); err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "history is not bounded")
+			next = time.Minute
+		}
+	}
+}
+
+// grow counts bytes that this server has added, and asks for a survey after many.
+func (r *Recorder) grow(bytes int) {
+	r.bytes.Add(int64(bytes))
+	if grown := r.grown.Add(int64(bytes)); r.TotalBytes > 0 && grown > r.TotalBytes/surveyShare {
+		select {
+		case r.surveys <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Expire removes the records of objects that were deleted long enough ago.
+func (r *Recorder) Expire(ctx context.Context, now time.Time) error {
+	for {
+		read, err := r.Client.Page(ctx, etcd.Range{Prefix: expiryPrefix, Limit: page})
+		if err != nil {
+			return err
+		}
+		for _, pair := range read.Pairs {
+			deleted, err := deletionTime(pair.Key)
+			if err != nil {
+				return err
+			}
+			if now.Before(deleted.Add(r.AfterDelete)) {
+				return nil // the later ones were deleted later
+			}
+			if err := r.Client.Remove(ctx, etcd.WithPrefix(string(pair.Value)), etcd.Span{First: pair.Key, End: pair.Key + "\x00"}); err != nil {
+				return err
+			}
+		}
+		if len(read.Pairs) < page {
+			return nil
+		}
+	}
+}
+
+// surveyed is a record that a survey has found.
+type surveyed struct {
+	// record is the prefix of its keys.
+	record  string
+	uid     types.UID
+	entries []surveyedEntry
+}
+
+type surveyedEntry struct {
+	number, created int64
+	size            int
+}
+
+// Survey counts the records. It removes those of objects that do not exist, and then the oldest entries until the bound over all records
+// is kept.
+func (r *Recorder) Survey(ctx context.Context) error {
+	r.grown.Store(0)
+	kept, err := r.keptRecords(ctx)
+	if err != nil {
+		return err
+	}
+	var all []surveyed
+	sum := 0
+	part := etcd.Range{Prefix: Prefix, Limit: page}
+	for {
+		read, err := r.Client.Page(ctx, part)
+		if err != nil {
+			return err
+		}
+		for _, pair := range read.Pairs {
+			part.After = pair.Key
+			uid, number, err := parseKey(pair.Key)
+			if err != nil {
+				return err
+			}
+			record := pair.Key[:strings.LastIndexByte(pair.Key, '/')+1]
+			if len(all) == 0 || all[len(all)-1].record != record {
+				all = append(all, surveyed{record: record, uid: uid})
+			}
+			last := &all[len(all)-1]
+			last.entries = append(last.entries, surveyedEntry{number, pair.Created, len(pair.Value)})
+			sum += len(pair.Value)
+		}
+		if len(read.Pairs) < page {
+			break
+		}
+	}
+	all, freed, err := r.removeOrphans(ctx, all, kept)
+	if err != nil {
+		return err
+	}
+	sum -= freed
+	if len(all) > 0 {
+		r.used.Store(true)
+	}
+	freed, err = r.bound(ctx, all, sum)
+	r.bytes.Store(int64(sum - freed))
+	return err
+}
+
+// keptRecords returns the records of deleted objects that the server keeps for a while.
+func (r *Recorder) keptRecords(ctx context.Context) (map[string]bool, error) {
+	pairs, err := r.pairs(ctx, expiryPrefix)
+	kept := make(map[string]bool, len(pairs))
+	for _, pair := range pairs {
+		kept[string(pair.Value)] = true
+	}
+	return kept, err
+}
+
+// removeOrphans removes the records of objects that do not exist: a server of an earlier release may have deleted them. It returns the
+// other records.
+func (r *Recorder) removeOrphans(ctx context.Context, all []surveyed, kept map[string]bool) (others []surveyed, freed int, err error) {
+	for of := range slices.Chunk(all, page) {
+		keys := make([]string, 0, len(of))
+		for _, one := range of {
+			keys = append(keys, objectKey(one.record))
+		}
+		created, err := r.Client.Created(ctx, keys)
+		if err != nil {
+			return nil, 0, err
+		}
+		for i, one := range of {
+			// The entries of an object are not older than its key, unless the object was deleted and created again.
+			newest := one.entries[len(one.entries)-1]
+			if exists := created[i] > 0 && created[i] <= newest.created; exists || kept[one.record] {
+				others = append(others, one)
+				continue
+			}
+			if err := r.Client.Remove(ctx, etcd.WithPrefix(one.record)); err != nil {
+				return nil, 0, err
+			}
+			for _, entry := range one.entries {
+				freed += entry.size
+			}
+		}
+	}
+	return others, freed, nil
+}
+
+// objectKey returns the key of the object that a record belongs to.
+func objectKey(record string) string {
+	parts := strings.Split(strings.TrimPrefix(record, Prefix), "/")
+	part := storage.Part{Resource: schema.ParseGroupResource(parts[0]), Namespace: parts[1]}
+	if part.Namespace == clusterScoped {
+		part.Namespace = ""
+	}
+	return part.Prefix() + parts[2]
+}
+
+// bound removes the oldest entries of all records, except the newest one of each, if the sum exceeds the bound. An eighth of the bound
+// becomes free. It returns the bytes that it removed.
+func (r *Recorder) bound(ctx context.Context, all []surveyed, sum int) (freed int, err error) {
+	if int64(sum) <= r.TotalBytes {
+		return 0, nil
+	}
+	type removable struct {
+		surveyedEntry
+		at int
+	}
+	var oldest []removable
+	for i, one := range all {
+		for _, entry := range one.entries[:len(one.entries)-1] {
+			oldest = append(oldest, removable{entry, i})
+		}
+	}
+	slices.SortFunc(oldest, func(a, b removable) int { return int(a.created - b.created) })
+	ends, count := map[int]int64{}, 0
+	for _, entry := range oldest {
+		if int64(sum-freed) <= r.TotalBytes-r.TotalBytes/8 {
+			break
+		}
+		freed += entry.size
+		// A record has its entries in the order of their revisions, except two of one transaction.
+		ends[entry.at] = max(ends[entry.at], entry.number+1)
+		count++
+	}
+	for at, end := range ends {
+		one := all[at]
+		if err := r.Client.Remove(ctx, etcd.Span{First: one.record, End: entryKey(one.record, end)}); err != nil {
+			return freed, err
+		}
+		// The next write reads the sizes again.
+		r.states.Remove(one.uid)
+	}
+	r.metrics.dropped.Add(float64(count))
+	return freed, nil
+}
+
+// Reencrypt encrypts the entries of a resource with the current key. It is part of a migration of the stored objects.
+func (r *Recorder) Reencrypt(ctx context.Context, resource schema.GroupResource) error {
+	if resource == secrets {
+		if _, err := r.key.refresh(ctx, r); err != nil {
+			return err
+		}
+	}
+	part := etcd.Range{Prefix: Prefix + resource.String() + "/", Limit: page}
+	for {
+		read, err := r.Client.Page(ctx, part)
+		if err != nil {
+			return err
+		}
+		for _, pair := range read.Pairs {
+			part.After = pair.Key
+			if _, stale, err := r.transformer(resource).TransformFromStorage(ctx, pair.Value, value.DefaultContext(pair.Key)); err != nil {
+				return fmt.Errorf("decrypt %s: %w", pair.Key, err)
+			} else if !stale {
+				continue
+			}
+			if err := r.rewrite(ctx, resource, pair); err != nil {
+				return err
+			}
+		}
+		if len(read.Pairs) < page {
+			return nil
+		}
+	}
+}
+
+// rewrite encrypts a pair with the current key. If the pair was removed meanwhile, it does nothing.
+func (r *Recorder) rewrite(ctx context.Context, resource schema.GroupResource, pair etcd.Pair) error {
+	transformer, at := r.transformer(resource), value.DefaultContext(pair.Key)
+	text, _, err := transformer.TransformFromStorage(ctx, pair.Value, at)
+	if err != nil {
+		return fmt.Errorf("decrypt %s: %w", pair.Key, err)
+	}
+	sealed, err := transformer.TransformToStorage(ctx, text, at)
+	if err != nil {
+		return fmt.Errorf("encrypt %s: %w", pair.Key, err)
+	}
+	if _, err := r.Client.Replace(ctx, pair, sealed); err != nil {
+		return errors.Join(fmt.Errorf("write %s", pair.Key), err)
+	}
+	return nil
+}
