@@ -103,7 +103,7 @@ func (c *invocation) checkTopic() error {
 	case err != nil:
 		return err
 	case len(rest) > 0 && found.HasSubCommands():
-		return fmt.Errorf("unknown command %q for %q", rest[0], found.CommandPath())
+		return fmt.Errorf("unknown command %q for %q%s", rest[0], found.CommandPath(), similar(found, rest[0], ""))
 	}
 	return nil
 }
@@ -123,12 +123,14 @@ func suggestion(cmd *cobra.Command, err error) string {
 			candidates.AddCommand(&cobra.Command{Use: flag.Name, Run: func(*cobra.Command, []string) {}})
 		})
 	}
-	if name == "" {
-		return ""
-	}
+	return similar(candidates, name, prefix)
+}
+
+// similar returns a question about the commands below another one that are like an unknown name, or nothing.
+func similar(candidates *cobra.Command, name, prefix string) string {
 	candidates.SuggestionsMinimumDistance = 2
 	found := candidates.SuggestionsFor(name)
-	if len(found) == 0 {
+	if name == "" || len(found) == 0 {
 		return ""
 	}
 	return "\nDid you mean " + prefix + strings.Join(found, " or "+prefix) + "?"

@@ -32,7 +32,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"help sirve": `unknown command "sirve" for "holdfast"`, "help kudo instal": `unknown command "instal" for "holdfast kudo"`,
+		"help sirve": `unknown command "sirve" for "holdfast"`, "help kudo instal": "unknown command \"instal\" for \"holdfast kudo\"\nDid you mean install?",
 	} {
 		if _, err := run(t.Context(), strings.Fields(line)...); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v", line, err)

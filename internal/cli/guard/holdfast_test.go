@@ -18,6 +18,10 @@ func TestInitOnHoldfast(t *testing.T) {
 	if err == nil || err.Error() != "cert-manager is not installed: the server does not have cert-manager.io/v1" || stdout != "" {
 		t.Errorf("without cert-manager: %s, %v", stdout, err)
 	}
+	_, _, err = run(t.Context(), "", append([]string{"guard", "serve", "--webhook-address", "127.0.0.1:0", "--health-address", ""}, at...)...)
+	if err == nil || !strings.HasSuffix(err.Error(), `run "holdfast guard init" first`) {
+		t.Errorf("serve without an installation: %v", err)
+	}
 	stdout, stderr, err := run(t.Context(), "", append([]string{"guard", "init", "--webhook-url", "https://127.0.0.1:9"}, at...)...)
 	if err != nil || !strings.Contains(stdout, "customresourcedefinition/immutabilitypolicies.guard.holdfast.dev configured") {
 		t.Errorf("init: %s, %v", stdout, err)

@@ -98,7 +98,7 @@ func (r report) print(cmd *cobra.Command, format output.Format, u *undo) error {
 	case output.JSON, output.YAML:
 		return format.Print(cmd.OutOrStdout(), r)
 	case asDiff:
-		if err := r.printDiff(cmd.OutOrStdout(), u); err != nil {
+		if err := r.printDiff(cmd); err != nil {
 			return err
 		}
 	default:
@@ -162,7 +162,7 @@ func shown(text json.RawMessage) string {
 }
 
 // printDiff writes a unified diff of the object before and after the change.
-func (r report) printDiff(out io.Writer, u *undo) error {
+func (r report) printDiff(cmd *cobra.Command) error {
 	if len(r.Changes) == 0 {
 		return nil
 	}
@@ -170,7 +170,8 @@ func (r report) printDiff(out io.Writer, u *undo) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(out, text)
+	out := cmd.OutOrStdout()
+	_, err = io.WriteString(out, command.Diff(cmd, out, text))
 	return err
 }
 

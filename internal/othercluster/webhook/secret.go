@@ -69,7 +69,7 @@ type Secret struct {
 }
 
 // Open reads the certificate in the Secret. If there is no Secret, it creates one for Hosts. It returns an error that
-// names Remedy if there are no Hosts, or if the client may not create it.
+// names Remedy if there are no Hosts, if the client may not create it, or if its namespace does not exist.
 func (s Secret) Open(ctx context.Context, client kubernetes.Interface) (Keys, error) {
 	kept := &secretKeys{secret: s, client: client, adoption: adoption{Acceptance: s.Acceptance}}
 	found, err := client.CoreV1().Secrets(s.Namespace).Get(ctx, s.Name, metav1.GetOptions{})
@@ -78,7 +78,7 @@ func (s Secret) Open(ctx context.Context, client kubernetes.Interface) (Keys, er
 		if len(s.Hosts) == 0 {
 			return nil, missing
 		}
-		if found, err = s.create(ctx, client); apierrors.IsForbidden(err) {
+		if found, err = s.create(ctx, client); apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
 			return nil, missing
 		}
 	}
