@@ -87,6 +87,14 @@ func TestApplyReplace(t *testing.T) {
 	apply(2, []string{"--yes and --allow-data-loss are for --replace"}, "--yes")
 	apply(2, []string{"leave out --server-side"}, "--replace", "--server-side")
 
+	// A file with an old resourceVersion is no reason to replace the object.
+	stale := strings.NewReplacer("%NAME}", "app, resourceVersion: '1'}", "%LEVEL", "3").Replace(plain)
+	if err := os.WriteFile(file, []byte(stale), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	apply(1, []string{"the object has been modified", "1 of 1 objects cannot be applied: nothing was written"}, "--replace", "--yes")
+	write("3", "app", "held")
+
 	plans, err := run(t.Context(), "diff", "--plan", "--kubeconfig", server.Kubeconfig(), "-f", file)
 	if exitCode(err) != 1 || !strings.Contains(plans, "holdfast apply --replace, with the same files") {
 		t.Errorf("diff --plan: %v, %s", err, plans)

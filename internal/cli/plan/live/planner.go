@@ -188,7 +188,8 @@ func (p *Planner) judge(ctx context.Context, d *draft) {
 		d.note("not checked: the same files create the namespace")
 	case !isRefusal(err):
 		d.fail(err)
-	case isNew, p.ServerSide && apierrors.IsConflict(err):
+	case isNew, apierrors.IsConflict(err):
+		// A conflict is about the resourceVersion of the file or about other owners, and a new object is no answer to it.
 		d.refuse(reasonsOf(err, p.mays(ctx, d)))
 	default:
 		d.Reasons = d.explained(reasonsOf(err, p.mays(ctx, d)))
