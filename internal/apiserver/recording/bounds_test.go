@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/config"
@@ -266,8 +267,16 @@ func TestEncryption(t *testing.T) {
 		}
 		return err
 	})
-	// A client writes the ConfigMap again, with the new key. Nothing changes, so it has no entry.
-	f.patch(configMaps, "sealed", set("0"))
+	// A client writes the ConfigMaps again, with the new key. Nothing changes, so that there is no entry.
+	all, err := f.CoreV1().ConfigMaps("").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range all.Items {
+		if _, err := f.CoreV1().ConfigMaps(one.Namespace).Patch(t.Context(), one.Name, types.MergePatchType, []byte("{}"), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if diff := cmp.Diff(of("new", "old"), stored()); diff != "" {
 		t.Errorf("stored after the migration (-want +got):\n%s", diff)
 	}
