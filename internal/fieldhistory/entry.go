@@ -81,8 +81,11 @@ const (
 	Label = "holdfast.dev/history"
 	// LabelFields is the value of Label.
 	LabelFields = "fields"
-	// Query is the query of a GET of an object that asks for its history. UIDParameter names a deleted object of the name.
-	Query        = "holdfast=history"
+	// Query is the query of a GET of an object that asks for its history. The answer is a FieldHistory. A client that may get the object
+	// may read it.
+	Query = "holdfast=history"
+	// UIDParameter is the query parameter with the UID of the object whose history a client reads. Without it, that is the object that
+	// exists, or the one of this name that was deleted last.
 	UIDParameter = "uid"
 	// ListKind and ListVersion are the kind and apiVersion of a List.
 	ListKind    = "FieldHistory"

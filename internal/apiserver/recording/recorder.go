@@ -70,7 +70,8 @@ type Contents interface {
 
 // excluded are resources whose objects are never on. Events are removed by etcd, and Leases change every few seconds.
 var excluded = map[schema.GroupResource]bool{
-	{Resource: "events"}: true,
+	{Resource: "events"}:                               true,
+	{Group: "events.k8s.io", Resource: "events"}:       true,
 	{Group: "coordination.k8s.io", Resource: "leases"}: true,
 }
 

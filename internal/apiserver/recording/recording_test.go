@@ -185,6 +185,15 @@ func TestLabels(t *testing.T) {
 	}
 	expect("of-namespace", `1 update .data.a: "0" -> "1"`, true)
 	expect("never", "", false)
+	events := configMaps
+	events.Resource = "events"
+	f.create(events, `{apiVersion: v1, kind: Event, metadata: {name: seen}, involvedObject: {namespace: default}, reason: Seen, type: Normal}`)
+	for _, group := range []string{"", "events.k8s.io"} {
+		events.Group = group
+		if list := f.history(events, "seen"); list.Recording || len(list.Items) > 0 {
+			t.Errorf("the history of an Event of the group %q: %+v", group, list)
+		}
+	}
 	f.patch(namespaces, "default", `{"metadata":{"labels":{"holdfast.dev/history":null}}}`)
 	f.patch(configMaps, "of-namespace", `{"data":{"a":"2"}}`)
 	f.patch(configMaps, "of-namespace", `{"data":{"a":"1"}}`)

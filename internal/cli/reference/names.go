@@ -28,7 +28,7 @@ var (
 )
 
 // queries are the names of the constants that are parameters of a query.
-var queries = map[string]bool{"commandsQuery": true, "replaceQuery": true, "lossQuery": true}
+var queries = map[string]bool{"commandsQuery": true, "replaceQuery": true, "lossQuery": true, "Query": true, "UIDParameter": true}
 
 // chapter is a table of names.
 type chapter struct {
