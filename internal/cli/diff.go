@@ -86,10 +86,10 @@ func colourDiff(cmd *cobra.Command) error {
 		return nil
 	}
 	const always = "--color=always"
-	if exec.CommandContext(cmd.Context(), "diff", always, os.DevNull, os.DevNull).Run() != nil {
-		return nil
+	if can := exec.CommandContext(cmd.Context(), "diff", always, os.DevNull, os.DevNull).Run() == nil; can {
+		return os.Setenv(externalDiff, "diff -u -N "+always)
 	}
-	return os.Setenv(externalDiff, "diff -u -N "+always)
+	return nil
 }
 
 func (p *planning) run(cmd *cobra.Command, args []string) error {

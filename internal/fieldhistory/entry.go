@@ -87,7 +87,8 @@ const (
 	// UIDParameter is the query parameter with the UID of the object whose history a client reads. Without it, that is the object that
 	// exists, or the one of this name that was deleted last.
 	UIDParameter = "uid"
-	// ListKind and ListVersion are the kind and apiVersion of a List.
-	ListKind    = "FieldHistory"
+	// ListKind is the kind of a List.
+	ListKind = "FieldHistory"
+	// ListVersion is the apiVersion of a List.
 	ListVersion = "holdfast.dev/v1"
 )

@@ -45,7 +45,7 @@ func revert(content map[string]any, entry Entry, known known) (map[string]any, e
 	case entry.Truncated:
 		return nil, ErrTruncated
 	}
-	var root any = clone(content)
+	root := clone(content)
 	if content == nil {
 		root = map[string]any{}
 	}

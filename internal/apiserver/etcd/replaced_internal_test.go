@@ -19,7 +19,7 @@ func stored(t testing.TB, uid, owner, value string) (message, text []byte) {
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "a", UID: types.UID(uid), Labels: map[string]string{"uid": "x"},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: types.UID(owner)}},
-			ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "a", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:uid":{}}}`)}}},
+			ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "a", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:uid":{}}}`)}},
 		},
 		Data: map[string]string{"value": value},
 	}

@@ -31,17 +31,17 @@ type storedKey struct {
 	Key []byte `json:"key"`
 }
 
-// refresh encrypts a stored key with the current key of encryption. It reports whether there is a key.
-func (k *sealKey) refresh(ctx context.Context, r *Recorder) (bool, error) {
+// refresh encrypts a stored key with the current key of encryption. It does nothing if there is no key.
+func (k *sealKey) refresh(ctx context.Context, r *Recorder) error {
 	found, err := r.Client.Firsts(ctx, []string{KeyPath})
 	if err != nil || found[0] == nil {
-		return false, err
+		return err
 	}
 	k.mu.Lock()
 	k.key = nil
 	k.mu.Unlock()
 	_, err = k.get(ctx, r)
-	return true, err
+	return err
 }
 
 // get returns the key. Without one, it makes it.

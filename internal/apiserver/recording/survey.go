@@ -30,7 +30,7 @@ const (
 // Run removes what exceeds the bound over all records, what the server has kept long enough after a deletion, and what belongs to no
 // object, until ctx ends. Every server does this; it does no harm if several do it at the same time.
 func (r *Recorder) Run(ctx context.Context) {
-	if _, err := r.key.refresh(ctx, r); err != nil {
+	if err := r.key.refresh(ctx, r); err != nil {
 		klog.ErrorS(err, "history cannot have the values of Secrets")
 	}
 	expiries := time.NewTicker(expireEvery)
@@ -252,7 +252,7 @@ func (r *Recorder) bound(ctx context.Context, all []surveyed, sum int) (freed in
 // Reencrypt encrypts the entries of a resource with the current key. It is part of a migration of the stored objects.
 func (r *Recorder) Reencrypt(ctx context.Context, resource schema.GroupResource) error {
 	if resource == secrets {
-		if _, err := r.key.refresh(ctx, r); err != nil {
+		if err := r.key.refresh(ctx, r); err != nil {
 			return err
 		}
 	}

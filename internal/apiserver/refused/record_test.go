@@ -99,7 +99,7 @@ func TestSeen(t *testing.T) {
 	if len(found) != 2 || found[0].Name != "kestrel" || found[1].Namespace != "harbour" {
 		t.Errorf("ben sees %+v, want kestrel and the collection in harbour", found)
 	}
-	if found := r.Seen(context.Background(), all{}); len(found) != 0 {
+	if found := r.Seen(t.Context(), all{}); len(found) != 0 {
 		t.Errorf("a request without a user sees %+v", found)
 	}
 }

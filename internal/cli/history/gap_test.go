@@ -1,6 +1,7 @@
 package history_test
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -135,7 +136,7 @@ func read(t *testing.T, file string) []*unstructured.Unstructured {
 		obj := &unstructured.Unstructured{}
 		err := decoder.Decode(&obj.Object)
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return objects
 		case err != nil:
 			t.Fatalf("%s: %v", file, err)

@@ -254,7 +254,7 @@ func (h *walked) write(t *testing.T) {
 			t.Fatal(encodeErr)
 		}
 		_, err = h.objects.Patch(t.Context(), h.name, "application/merge-patch+json", text, metav1.PatchOptions{})
-	case h.IntN(3) == 0:
+	case h.IntN(2) == 0:
 		_, err = h.objects.Apply(t.Context(), h.name, obj, metav1.ApplyOptions{FieldManager: "ci", Force: true})
 	default:
 		obj.SetResourceVersion(live.GetResourceVersion())

@@ -145,7 +145,7 @@ func (u *undo) do(cmd *cobra.Command, o *undoOptions) error {
 			return r.print(cmd, o.output, u)
 		}
 	}
-	request, err := u.request(cmd)
+	request, err := u.request()
 	if err != nil {
 		return err
 	}
