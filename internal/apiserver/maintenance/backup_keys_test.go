@@ -170,7 +170,7 @@ func TestKeysOfRunningServer(t *testing.T) {
 	}
 	get := client.CoreV1().RESTClient().Get
 	err = get().AbsPath(maintenance.BackupPath).Do(t.Context()).Error()
-	if err == nil || !strings.Contains(err.Error(), "stored objects are encrypted with the key secretbox/c (objects: 2), and "+file) {
+	if err == nil || !strings.Contains(err.Error(), "stored objects are encrypted with the key secretbox/c (objects: 1), and "+file) {
 		t.Errorf("the file has another key: %v", err)
 	}
 	archive, err := get().AbsPath(maintenance.BackupPath).Param(maintenance.WithoutKeysParameter, "true").Do(t.Context()).Raw()
