@@ -14,6 +14,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/othercluster/guard"
+	"holdfast.dev/holdfast/internal/waittest"
 	"holdfast.dev/holdfast/internal/yamltest"
 )
 
@@ -81,6 +82,11 @@ spec: {resources: [namespaces], rules: [immutable spec.finalizers]}
 		t.Fatal(err)
 	}
 	namespace.Object["spec"] = map[string]any{"finalizers": []any{}}
+	dryRun := metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}
+	waittest.Until(t, "the guard is asked about the finalizers of namespaces", func() bool {
+		_, err := f.of("namespaces").Update(t.Context(), namespace, dryRun, "finalize")
+		return err != nil
+	})
 	_, err = f.of("namespaces").Update(t.Context(), namespace, metav1.UpdateOptions{}, "finalize")
 	refused("finalize", outcome(err), "spec.finalizers")
 	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Target: corev1.ObjectReference{Kind: "Node", Name: "n"}}
