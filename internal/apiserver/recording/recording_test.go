@@ -214,7 +214,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// History has the values of Secrets as HMACs only, and who may not get an object sees nothing of it.
+// History has the values of Secrets as HMACs only, and a user who may not get an object sees nothing of its history.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	f := start(t, apiserver.Config{})

@@ -2,12 +2,10 @@ package schema_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +14,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/cli/command"
 	"holdfast.dev/holdfast/internal/cli/schema"
+	"holdfast.dev/holdfast/internal/cli/scripttest"
 )
 
 // TestMain makes the test binary a holdfast with the command schema only, which links faster
@@ -54,7 +53,7 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"action": runAction, "examples": runExamples, "exits": exits, "holdfast": runHoldfast, "hook": runHook,
+			"action": runAction, "examples": runExamples, "exits": scripttest.Exits, "holdfast": runHoldfast, "hook": runHook,
 		},
 	})
 }
@@ -63,25 +62,5 @@ func TestScripts(t *testing.T) {
 func runHoldfast(ts *testscript.TestScript, neg bool, args []string) {
 	if err := ts.Exec("holdfast", args...); (err != nil) != neg {
 		ts.Fatalf("holdfast %s: %v", strings.Join(args, " "), err)
-	}
-}
-
-// exits is the script command that runs a program and checks its exit code.
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE PROGRAM [ARGS...]")
-	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		var failed *exec.ExitError
-		if !errors.As(err, &failed) {
-			ts.Fatalf("%v", err)
-		}
-		got = failed.ExitCode()
-	}
-	if got != want {
-		ts.Fatalf("%s exits with %d, want %d", strings.Join(args[1:], " "), got, want)
 	}
 }
