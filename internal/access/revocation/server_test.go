@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -260,5 +261,43 @@ func (f *fixture) testAdministrator(t *testing.T) {
 		})
 		f.admin = f.server.Client(t)
 		f.list = revocation.NewClient(f.admin.CoreV1())
+	}
+}
+
+// TestReplacedList replaces the list by others that have the same entry and one more. A watch shows that as deletions and creations; the
+// entry is in force at each moment.
+func TestReplacedList(t *testing.T) {
+	f := newFixture(t)
+	f.set(t, revocation.Entry{User: "robot"})
+	robot := revocation.Credential{User: "robot"}
+	registry := revocation.NewRegistry()
+	var missing atomic.Bool
+	err := registry.Watch(t.Context(), f.admin.CoreV1(), func() {
+		if registry.Check(t.Context(), robot) == nil {
+			missing.Store(true)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := f.admin.CoreV1().ConfigMaps(revocation.Namespace)
+	for i := range 3 {
+		list, err := lists.Get(t.Context(), revocation.Name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := fmt.Sprintf("other-%d", i)
+		list.Data = map[string]string{revocation.Key: "[{user: robot}, {user: " + next + "}]"}
+		err = f.admin.CoreV1().RESTClient().Put().Namespace(revocation.Namespace).Resource("configmaps").Name(revocation.Name).
+			Param("holdfast", "replace").Body(list).Do(t.Context()).Error()
+		if err != nil {
+			t.Fatal(err)
+		}
+		waittest.Until(t, "the registry has the new list", func() bool {
+			return registry.Check(t.Context(), revocation.Credential{User: next}) != nil
+		})
+	}
+	if missing.Load() {
+		t.Error("the entry was not in force between the deletion of the old list and the creation of the new one")
 	}
 }
