@@ -141,17 +141,29 @@ func (f *fixture) serve() {
 	f.Cleanup(f.stop)
 }
 
-// create creates an object of YAML, when its kind is served.
+// create creates an object of YAML, when its kind is served. On a busy machine etcd may not confirm a write in time, and the guard may not
+// answer in the ten seconds that it has.
 func (f *fixture) create(resource, text string) {
 	f.Helper()
 	obj := yamltest.Object(f, text)
+	unconfirmed := false
 	waittest.Until(f.T, "POST "+resource, func() error {
 		_, err := f.of(resource).Create(f.Context(), obj, metav1.CreateOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
+		switch {
+		case unconfirmed && apierrors.IsAlreadyExists(err):
+			return nil
+		case apierrors.IsTimeout(err):
+			unconfirmed = true
+		case err != nil && !apierrors.IsNotFound(err) && !isWebhookLate(err):
 			f.Fatal(err)
 		}
 		return err
 	})
+}
+
+// isWebhookLate reports whether the API server refused a request because the guard did not answer in time.
+func isWebhookLate(err error) bool {
+	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "context deadline exceeded")
 }
 
 // of returns the client of a resource, such as default/configmaps or immutabilitypolicies.v1alpha1.guard.holdfast.dev.

@@ -3,13 +3,16 @@ package installation
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
 )
 
 // Outcome tells what was done with an object.
@@ -76,7 +79,11 @@ func (a Applier) apply(ctx context.Context, object *unstructured.Unstructured) (
 	if a.Verify {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	applied, err := resource.Apply(ctx, object.GetName(), object, options)
+	var applied *unstructured.Unstructured
+	err = retry.OnError(patience, passes, func() (err error) {
+		applied, err = resource.Apply(ctx, object.GetName(), object, options)
+		return err
+	})
 	switch {
 	case err != nil:
 		return "", err
@@ -90,6 +97,14 @@ func (a Applier) apply(ctx context.Context, object *unstructured.Unstructured) (
 		return "differs", nil
 	}
 	return "configured", nil
+}
+
+// patience is how long an apply is sent again: about half a minute, as long as an API server may take to start again.
+var patience = wait.Backoff{Steps: 6, Duration: time.Second, Factor: 2}
+
+// passes reports whether a server that is busy or starts answered with err. The apply may be stored; a second one does no harm.
+func passes(err error) bool {
+	return apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err)
 }
 
 // sameExceptManagers compares the answer of a dry run with the stored object. A dry run may have
