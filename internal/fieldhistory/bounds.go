@@ -16,9 +16,13 @@ const maxValue = 8 << 10
 // Encode encodes an entry, with the changes between two contents. An entry has at most a quarter of the bytes of a history. If it would
 // have more, it keeps only smaller values, and at last no changes.
 func (b Bounds) Encode(entry Entry, before, after map[string]any, options Options) ([]byte, error) {
+	options.Most = b.Bytes / 4
 	for _, limit := range []int{maxValue, maxValue / 16, 0} {
+		var ok bool
 		options.Limit = limit
-		entry.Changes = Diff(before, after, options)
+		if entry.Changes, ok = diff(before, after, options); !ok {
+			continue
+		}
 		text, err := json.Marshal(entry)
 		if err != nil || len(text) <= b.Bytes/4 {
 			return text, err

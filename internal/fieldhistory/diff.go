@@ -19,6 +19,8 @@ type Options struct {
 	// Limit is the largest size of a value as JSON. Of a larger map or list with keys, Diff writes one change for each of its parts; a
 	// larger scalar or other list becomes a Hash.
 	Limit int
+	// Most is the largest sum of the sizes of the paths and values. Diff stops at more, see Bounds.Encode. Zero is no bound.
+	Most int
 }
 
 // maxText is the largest length of the text of a path, and maxName that of a name in it. Diff takes the object or the list around a
@@ -28,8 +30,18 @@ const (
 	maxName = 320
 )
 
+// maxSteps is the largest number of steps of a path. Diff compares the values around a field too, once for each step, so a value that a
+// client has nested deeply must not be compared as often as it has levels.
+const maxSteps = 64
+
 // Diff returns the changes that lead from one content to another. A nil content is that of an object that does not exist.
 func Diff(before, after map[string]any, options Options) []Change {
+	changes, _ := diff(before, after, options)
+	return changes
+}
+
+// diff is Diff. ok is false if the changes are larger than options.Most, and not complete.
+func diff(before, after map[string]any, options Options) (changes []Change, ok bool) {
 	d := differ{Options: options}
 	if before == nil {
 		before = map[string]any{}
@@ -38,14 +50,19 @@ func Diff(before, after map[string]any, options Options) []Change {
 		after = map[string]any{}
 	}
 	d.objects(place{lists: options.Lists}, before, after)
-	return d.changes
+	return d.changes, !d.isFull()
 }
 
 // differ collects changes.
 type differ struct {
 	Options
 	changes []Change
+	// size is the sum of the sizes of the paths and values.
+	size int
 }
+
+// isFull reports whether the changes are larger than they may be.
+func (d *differ) isFull() bool { return d.Most > 0 && d.size > d.Most }
 
 // place is a place in both contents.
 type place struct {
@@ -53,20 +70,38 @@ type place struct {
 	lists ownership.Lists
 	// index is the position of an item of a list that only one of the contents has.
 	index *int
+	// steps is the number of steps of the path, and most the largest size that its text can have.
+	steps, most int
 }
 
 func (p place) field(name string) place {
-	return place{path: p.path.Child(name), lists: p.lists.Field(name)}
+	return place{path: p.path.Child(name), lists: p.lists.Field(name), steps: p.steps + 1, most: p.most + maxEscaped*len(name) + len(`[""]`)}
 }
 
 func (p place) item(index int, v any) place {
 	step := value.Step{Kind: value.Item, Keys: p.lists.Keys(), Value: v}
-	return place{path: p.path.Append(step), lists: p.lists.Item(), index: &index}
+	return place{path: p.path.Append(step), lists: p.lists.Item(), index: &index, steps: p.steps + 1, most: maxText + 1}
+}
+
+// maxEscaped is the largest size of a character of a name in the text of a path, for each of its bytes.
+const maxEscaped = 6
+
+// isReadable reports whether the text of the path of a field can be read back. It builds the text of long paths only.
+func (p place) isReadable() bool {
+	last := p.path.Last()
+	if last.Kind == value.Name && p.most <= maxText && p.steps <= maxSteps && len(last.Name) <= maxName {
+		return utf8.ValidString(last.Name) && !strings.Contains(last.Name, "…")
+	}
+	_, ok := p.text()
+	return ok
 }
 
 // text returns the text of the path. ok is false if it cannot be read back.
 func (p place) text() (text string, ok bool) {
 	last := p.path.Last()
+	if p.steps > maxSteps {
+		return "", false
+	}
 	if last.Kind == value.Name && (len(last.Name) > maxName || !utf8.ValidString(last.Name)) {
 		return "", false
 	}
@@ -78,6 +113,9 @@ func (p place) text() (text string, ok bool) {
 var notation = value.Notation{LeadingDot: true, Values: value.Printer{Limit: maxText, LiteralHTML: true}}
 
 func (d *differ) compare(p place, before, after any) {
+	if d.isFull() {
+		return
+	}
 	switch before := before.(type) {
 	case map[string]any:
 		if after, ok := after.(map[string]any); ok {
@@ -111,7 +149,7 @@ func (d *differ) objects(p place, before, after map[string]any) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if _, ok := p.field(name).text(); !ok {
+		if !p.field(name).isReadable() {
 			d.whole(p, before, after)
 			return
 		}
@@ -222,7 +260,7 @@ func (d *differ) isDivided(p place, v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		for name := range v {
-			if _, ok := p.field(name).text(); !ok {
+			if !p.field(name).isReadable() {
 				return false
 			}
 		}
@@ -235,7 +273,7 @@ func (d *differ) isDivided(p place, v any) bool {
 }
 
 func (d *differ) isLarge(v any) bool {
-	if hasHash(v) {
+	if hasHash(v) || leastSize(v, d.Limit) > d.Limit {
 		return true
 	}
 	// A value of an object has a JSON encoding.
@@ -243,8 +281,36 @@ func (d *differ) isLarge(v any) bool {
 	return len(text) > d.Limit
 }
 
+// leastSize returns a number that the size of the JSON of a value is not smaller than. It stops at a limit, so that it does not read all of
+// a large value.
+func leastSize(v any, limit int) int {
+	size := 1
+	switch v := v.(type) {
+	case string:
+		return len(v) + 2
+	case map[string]any:
+		for name, child := range v {
+			if size > limit {
+				break
+			}
+			size += len(name) + 3 + leastSize(child, limit-size)
+		}
+	case []any:
+		for _, child := range v {
+			if size > limit {
+				break
+			}
+			size += 1 + leastSize(child, limit-size)
+		}
+	}
+	return size
+}
+
 // remove writes the changes that remove a value: first those of its parts, if it is divided, and then that of the rest.
 func (d *differ) remove(p place, v any) {
+	if d.isFull() {
+		return
+	}
 	limit := d.Limit
 	if d.isDivided(p, v) {
 		limit = math.MaxInt
@@ -269,6 +335,9 @@ func (d *differ) remove(p place, v any) {
 
 // add is the reverse of remove.
 func (d *differ) add(p place, v any) {
+	if d.isFull() {
+		return
+	}
 	if !d.isDivided(p, v) {
 		d.whole(p, value.Absent{}, v)
 		return
@@ -309,6 +378,7 @@ func (d *differ) write(p place, before, after any, limit int) {
 	change := Change{Path: text, Index: p.index}
 	change.From, change.FromHash = encode(before, limit)
 	change.To, change.ToHash = encode(after, limit)
+	d.size += len(text) + len(change.From) + len(change.To)
 	d.changes = append(d.changes, change)
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -164,6 +165,10 @@ func TestRevertIsExact(t *testing.T) {
 	for seed := range uint64(1500) {
 		r := random{rand.New(rand.NewPCG(seed, 1))}
 		before, after := r.pod(), r.pod()
+		checkFingerprints(t, before, after)
+		edited := maps.Clone(before)
+		edited["data"] = r.any(2)
+		checkFingerprints(t, before, edited)
 		changes := fieldhistory.Diff(before, after, fieldhistory.Options{Lists: lists, Limit: []int{0, 12, 60, 8000}[seed%4]})
 		if strings.Contains(shown(changes), "[name=") {
 			keyed++
@@ -176,6 +181,27 @@ func TestRevertIsExact(t *testing.T) {
 	}
 	if keyed < 300 {
 		t.Errorf("only %d of the pairs have items that are compared by keys", keyed)
+	}
+}
+
+// checkFingerprints compares the fingerprint of a content with the one that is computed from another content.
+func checkFingerprints(t *testing.T, before, after map[string]any) {
+	t.Helper()
+	was, want := fieldhistory.Fingerprint(before), fieldhistory.Fingerprint(after)
+	if got := fieldhistory.FingerprintAfter(was, before, after); got != want {
+		t.Errorf("the fingerprint after %v and %v is %x, want %x", before, after, got, want)
+	}
+	// Fields that are equal in both may be missing.
+	if spec, ok := after["spec"]; ok && value.Strict.Equal(before["spec"], spec) {
+		before, after = maps.Clone(before), maps.Clone(after)
+		delete(before, "spec")
+		delete(after, "spec")
+		if got := fieldhistory.FingerprintAfter(was, before, after); got != want {
+			t.Errorf("the fingerprint without equal fields is %x, want %x", got, want)
+		}
+	}
+	if equal := value.Strict.Equal(before, after); equal != (was == want) {
+		t.Errorf("%v and %v have the fingerprints %x and %x", before, after, was, want)
 	}
 }
 
@@ -242,6 +268,7 @@ func FuzzRevert(f *testing.F) {
 			return
 		}
 		checkRevert(t, before, after, fieldhistory.Diff(before, after, fieldhistory.Options{Lists: lists, Limit: limit}))
+		checkFingerprints(t, before, after)
 	})
 }
 
@@ -339,6 +366,25 @@ func TestBounds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A client may nest a value deeply. The work grows with its size, not with its size times its depth.
+func TestDeepValues(t *testing.T) {
+	deep := func(leaf string) map[string]any {
+		var v any = map[string]any{"x": strings.Repeat(leaf, 100)}
+		for range 300 {
+			v = map[string]any{"a": v, "b": int64(1)}
+		}
+		return map[string]any{"spec": v}
+	}
+	before, after := deep("1"), deep("2")
+	changes := fieldhistory.Diff(before, after, fieldhistory.Options{Limit: 100})
+	if len(changes) != 1 || strings.Count(changes[0].Path, ".") > 64 {
+		t.Errorf("%d changes, the first is %s", len(changes), changes[0].Path)
+	}
+	checkRevert(t, before, after, changes)
+	checkRevert(t, map[string]any{}, after, fieldhistory.Diff(map[string]any{}, after, fieldhistory.Options{Limit: 100}))
+	checkRevert(t, before, map[string]any{}, fieldhistory.Diff(before, map[string]any{}, fieldhistory.Options{Limit: 8 << 10}))
 }
 
 // An entry has at most a quarter of the bytes of a history.
