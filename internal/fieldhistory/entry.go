@@ -18,6 +18,9 @@ const (
 	Delete Operation = "delete"
 	// Replace created the object in the place of another one with the same name, in one write. Its entry has no changes.
 	Replace Operation = "replace"
+	// Convert is no write: the object is stored in another version of its API since. The changes lead from the content in the previous
+	// version to that in the new one.
+	Convert Operation = "convert"
 )
 
 // Entry is one write of an object.
@@ -32,8 +35,10 @@ type Entry struct {
 	Manager string `json:"manager,omitempty"`
 	Command string `json:"command,omitempty"`
 	// APIVersion is the version of the object that the paths and values are of.
-	APIVersion string    `json:"apiVersion"`
-	Operation  Operation `json:"operation"`
+	APIVersion string `json:"apiVersion"`
+	// PreviousVersion is the version of the entries before this one, if Operation is Convert.
+	PreviousVersion string    `json:"previousVersion,omitempty"`
+	Operation       Operation `json:"operation"`
 	// Truncated says that history does not say what has changed: the write changed too much, or, in an entry without a user, the object
 	// has changed while the server did not record it.
 	Truncated bool     `json:"truncated,omitempty"`
@@ -72,7 +77,8 @@ type List struct {
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// Items are the entries, the oldest first.
 	Items []Entry `json:"items"`
-	// OtherUIDs are those of deleted objects of the same name whose history the server still has. The parameter uid asks for one.
+	// OtherUIDs are those of deleted objects of the same name whose history the server still has, at most the 100 that were deleted
+	// last. The parameter uid asks for one.
 	OtherUIDs []string `json:"otherUIDs,omitempty"`
 }
 

@@ -2,20 +2,22 @@ package fieldhistory
 
 import (
 	"fmt"
+	"slices"
 
 	"holdfast.dev/holdfast/value"
 )
 
 // VersionError is the error for entries in several versions of the API: the same path may be another field in another version.
 type VersionError struct {
-	// Number is that of the newest entry in another version.
-	Number     int64
-	APIVersion string
+	// Number is that of the newest entry in the earlier version.
+	Number int64
+	// Earlier is the version of the entries up to this one, and Later that of the entries after it.
+	Earlier, Later string
 }
 
 // Error implements error.
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("the entry %d is in the version %s of the API", e.Number, e.APIVersion)
+	return fmt.Sprintf("the entries up to %d are in the version %s of the API, and those after it in %s", e.Number, e.Earlier, e.Later)
 }
 
 // RangeError is the error for the number of a state that history does not have.
@@ -31,7 +33,7 @@ func (e *RangeError) Error() string {
 }
 
 // State returns the content of an object after the entry with a number, from the content after the last entry. The number may be one less
-// than that of the first entry. The result is nil if the object did not exist. Where history does not keep a value, State takes it from
+// than that of the first entry. The result is nil if the object did not exist. Its version is that of [VersionOf]. Where history does not keep a value, State takes it from
 // another state of the object that has it. If none has it, the result has a Hash, see [NotKept].
 func State(content map[string]any, entries []Entry, number int64) (map[string]any, error) {
 	w, err := newWalk(content, entries)
@@ -49,8 +51,24 @@ func State(content map[string]any, entries []Entry, number int64) (map[string]an
 	return w.resolved(), nil
 }
 
+// VersionOf returns the version of the API of the state after an entry.
+func VersionOf(entries []Entry, number int64) string {
+	version := ""
+	for _, entry := range slices.Backward(entries) {
+		switch {
+		case entry.Number <= number && entry.APIVersion != "":
+			return entry.APIVersion
+		case entry.Operation == Convert:
+			version = entry.PreviousVersion
+		case entry.APIVersion != "":
+			version = entry.APIVersion
+		}
+	}
+	return version
+}
+
 // LastChange returns the entry that last changed the value at a path, or a part of it. Its Number is 0 if no entry did. An entry that
-// created the object counts.
+// created the object counts. It does not go back to another version of the API, in which the path may be another field.
 func LastChange(content map[string]any, entries []Entry, path *value.Path) (Entry, error) {
 	w, err := newWalk(content, entries)
 	if err != nil {
@@ -59,6 +77,9 @@ func LastChange(content map[string]any, entries []Entry, path *value.Path) (Entr
 	for len(w.entries) > 0 {
 		after := w.content
 		entry := w.entries[len(w.entries)-1]
+		if entry.Operation == Convert {
+			return Entry{}, &VersionError{entry.Number - 1, entry.PreviousVersion, entry.APIVersion}
+		}
 		if err := w.back(); err != nil {
 			return Entry{}, err
 		}
@@ -104,13 +125,16 @@ func (w *walk) back() error {
 		return nil
 	}
 	if entry.APIVersion != w.version && !entry.Truncated {
-		return &VersionError{entry.Number, entry.APIVersion}
+		return &VersionError{entry.Number, entry.APIVersion, w.version}
 	}
 	content, err := revert(w.content, entry, w.known)
 	if err != nil {
 		return fmt.Errorf("entry %d: %w", entry.Number, err)
 	}
 	w.content, w.entries = content, w.entries[:rest]
+	if entry.Operation == Convert {
+		w.version = entry.PreviousVersion
+	}
 	return nil
 }
 

@@ -108,7 +108,7 @@ func TestStateRefuses(t *testing.T) {
 	}{
 		"too late":        {nil, 10, "does not have the state after the entry 10: it has those after the entries 7 to 9"},
 		"too early":       {nil, 6, "does not have the state after the entry 6: it has those after the entries 7 to 9"},
-		"another version": {func(e []fieldhistory.Entry) { e[0].APIVersion = "v2" }, 7, "the entry 8 is in the version v2 of the API"},
+		"another version": {func(e []fieldhistory.Entry) { e[0].APIVersion = "v2" }, 7, "the entries up to 8 are in the version v2 of the API, and those after it in v1"},
 		"too large":       {func(e []fieldhistory.Entry) { e[1].Truncated = true }, 8, "entry 9: history does not say what has changed"},
 		"a write is missing": {
 			func(e []fieldhistory.Entry) { e[0].Changes[0].To = []byte("5") }, 7, "entry 8: .a does not have the value that it had after",
@@ -233,5 +233,28 @@ func TestTouches(t *testing.T) {
 				t.Errorf("got %t", got)
 			}
 		})
+	}
+}
+
+// History goes back across a change of the version in which the object is stored, if an entry says how the one content becomes the other.
+func TestStateOfEarlierVersion(t *testing.T) {
+	states := []map[string]any{object(t, "{name: one}"), object(t, "{name: two}"), object(t, "{title: two}"), object(t, "{title: three}")}
+	h := record(fieldhistory.Options{}, states, 8000)
+	h.entries[1].Operation, h.entries[1].PreviousVersion, h.entries[1].APIVersion = fieldhistory.Convert, "v1", "v2"
+	h.entries[2].APIVersion = "v2"
+	for i, version := range []string{"v1", "v1", "v2", "v2"} {
+		number := int64(i + 7)
+		got, err := fieldhistory.State(h.last(), h.entries, number)
+		if err != nil || !cmp.Equal(states[i], got) || fieldhistory.VersionOf(h.entries, number) != version {
+			t.Errorf("state %d is %v in %s, %v", number, got, fieldhistory.VersionOf(h.entries, number), err)
+		}
+	}
+	if got := fieldhistory.VersionOf(h.entries[1:], 8); got != "v1" {
+		t.Errorf("the state before the change of the version is in %s", got)
+	}
+	_, err := fieldhistory.LastChange(h.last(), h.entries, value.NewPath(value.Step{Name: "name"}))
+	var version *fieldhistory.VersionError
+	if !errors.As(err, &version) || version.Number != 8 || version.Earlier != "v1" || version.Later != "v2" {
+		t.Errorf("the last change of a field of the earlier version: %v", err)
 	}
 }

@@ -43,6 +43,18 @@ func planOf(ctx context.Context) Plan {
 // errBeside is the error of a write if the keys beside the object are not as planned. The callers try again.
 var errBeside = errors.New("keys beside the object have changed")
 
+// isEmpty reports whether the write changes no other key.
+func (b *Beside) isEmpty() bool {
+	return b == nil || len(b.Absent)+len(b.Present)+len(b.Puts)+len(b.Deletes) == 0
+}
+
+// written says that the write has succeeded.
+func (b *Beside) written(revision int64) {
+	if b != nil && b.Written != nil {
+		b.Written(revision)
+	}
+}
+
 // conditions are those of a transaction.
 func (b *Beside) conditions() []clientv3.Cmp {
 	var all []clientv3.Cmp

@@ -116,8 +116,12 @@ func (c fencedClient) write(ctx context.Context, w objectWrite) (kubernetes.PutR
 		if err != nil {
 			return kubernetes.PutResponse{}, err
 		}
-		if beside == nil && !fenced {
-			return w.plain()
+		if beside.isEmpty() && !fenced {
+			response, err := w.plain()
+			if err == nil && response.Succeeded {
+				beside.written(response.Revision)
+			}
+			return response, err
 		}
 		response, err := c.writeOnce(ctx, fence, beside, w)
 		again = errors.Is(err, errBeside)
@@ -165,9 +169,7 @@ func (c fencedClient) writeOnce(ctx context.Context, fence Fence, beside *Beside
 	}
 	response := kubernetes.PutResponse{Succeeded: answer.Succeeded, Revision: answer.Header.Revision}
 	if answer.Succeeded {
-		if beside != nil && beside.Written != nil {
-			beside.Written(answer.Header.Revision)
-		}
+		beside.written(answer.Header.Revision)
 		return response, nil
 	}
 	found := make([]*mvccpb.KeyValue, len(answer.Responses))

@@ -91,17 +91,12 @@ func (r *Recorder) answer(next http.Handler, w http.ResponseWriter, req *http.Re
 		respond(w, http.StatusNotFound, notFound.ErrStatus)
 		return
 	}
-	list, err := r.list(ctx, at, records, wanted)
+	list, err := r.list(ctx, at, wanted)
 	if err != nil {
 		http.Error(w, "read history: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
-	for uid := range records {
-		if uid != wanted && uid != object.UID {
-			list.OtherUIDs = append(list.OtherUIDs, string(uid))
-		}
-	}
-	slices.Sort(list.OtherUIDs)
+	list.OtherUIDs = records.others(wanted, object.UID)
 	if live && wanted == object.UID && !excluded[at.resource] {
 		var own any
 		if v, ok := object.Labels[fieldhistory.Label]; ok {
@@ -124,40 +119,70 @@ func respond(w http.ResponseWriter, code int, answer any) {
 	_, _ = w.Write(data)
 }
 
-// records are the stored entries of all objects that have or had one name, by their UIDs.
-type records map[types.UID][]etcd.Pair
+// records are the revisions of the newest entries of all objects that have or had one name, by their UIDs.
+type records map[types.UID]int64
 
+// records reads only keys: a client may create and delete an object many times.
 func (r *Recorder) records(ctx context.Context, at place) (records, error) {
-	pairs, err := r.pairs(ctx, at.prefix())
-	if err != nil {
-		return nil, err
-	}
-	found := records{}
-	for _, pair := range pairs {
-		uid, _, err := parseKey(pair.Key)
+	found, part := records{}, etcd.Range{Prefix: at.prefix(), Limit: page, KeysOnly: true}
+	for {
+		read, err := r.Client.Page(ctx, part)
 		if err != nil {
 			return nil, err
 		}
-		found[uid] = append(found[uid], pair)
+		for _, pair := range read.Pairs {
+			uid, _, err := parseKey(pair.Key)
+			if err != nil {
+				return nil, err
+			}
+			found[uid] = pair.Created
+			part.After = pair.Key
+		}
+		if len(read.Pairs) < page {
+			return found, nil
+		}
 	}
-	return found, nil
 }
 
 // newest returns the UID of the object that exists, or else of the one that was deleted last.
 func (r records) newest(live types.UID) types.UID {
 	newest, created := live, int64(0)
-	for uid, pairs := range r {
-		if last := pairs[len(pairs)-1].Created; live == "" && last > created {
+	for uid, last := range r {
+		if live == "" && last > created {
 			newest, created = uid, last
 		}
 	}
 	return newest
 }
 
+// maxOthers is the largest number of deleted objects in an answer.
+const maxOthers = 100
+
+// others returns the UIDs of the deleted objects but for two, those that were deleted last.
+func (r records) others(wanted, live types.UID) []string {
+	var others []types.UID
+	for uid := range r {
+		if uid != wanted && uid != live {
+			others = append(others, uid)
+		}
+	}
+	slices.SortFunc(others, func(a, b types.UID) int { return int(r[b] - r[a]) })
+	var texts []string
+	for _, uid := range others[:min(len(others), maxOthers)] {
+		texts = append(texts, string(uid))
+	}
+	slices.Sort(texts)
+	return texts
+}
+
 // list returns the history of one object.
-func (r *Recorder) list(ctx context.Context, at place, all records, uid types.UID) (fieldhistory.List, error) {
+func (r *Recorder) list(ctx context.Context, at place, uid types.UID) (fieldhistory.List, error) {
 	list := fieldhistory.List{Kind: fieldhistory.ListKind, APIVersion: fieldhistory.ListVersion, UID: string(uid), Items: []fieldhistory.Entry{}}
-	for _, pair := range all[uid] {
+	pairs, err := r.pairs(ctx, at.record(uid))
+	if err != nil {
+		return list, err
+	}
+	for _, pair := range pairs {
 		entry, err := r.decode(ctx, at.resource, pair)
 		if err != nil {
 			// The key of its encryption may be gone. The newer entries are of use all the same.

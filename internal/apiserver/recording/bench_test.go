@@ -19,12 +19,15 @@ func BenchmarkWrite(b *testing.B) {
 	f.create(deployments, web)
 	f.create(deployments, fmt.Sprintf(off, "apps/v1", "Deployment", `{replicas: 1, selector: {matchLabels: {app: web}}, template: `+
 		`{metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: "web:1"}]}}}`))
+	f.create(configMaps, fmt.Sprintf(recorded, "web"))
+	f.create(configMaps, `{apiVersion: v1, kind: ConfigMap, metadata: {name: "off", labels: {holdfast.dev/other: fields}}, data: {a: "0"}}`)
 	f.create(boats, `{apiVersion: recording.example.com/v1, kind: Boat, metadata: {name: web, labels: {holdfast.dev/history: fields}}, spec: {sails: 1}}`)
 	f.create(boats, fmt.Sprintf(off, "recording.example.com/v1", "Boat", "{sails: 1}"))
 	for _, kind := range []struct {
 		name  string
 		patch func(name string, n int)
 	}{
+		{"ConfigMap", func(name string, n int) { f.patch(configMaps, name, set(fmt.Sprint(n))) }},
 		{"Deployment", func(name string, n int) { f.patch(deployments, name, fmt.Sprintf(`{"spec":{"replicas":%d}}`, n)) }},
 		{"CustomResource", func(name string, n int) { f.patch(boats, name, fmt.Sprintf(`{"spec":{"sails":%d}}`, n)) }},
 	} {
@@ -34,6 +37,7 @@ func BenchmarkWrite(b *testing.B) {
 			b.ReportMetric(float64(with.CPU.Microseconds()), "µs-on")
 			b.ReportMetric(float64(without.CPU.Microseconds()), "µs-off")
 			b.ReportMetric(with.More(without), "%more")
+			b.ReportMetric(with.Bytes-without.Bytes, "B-more")
 			b.ReportMetric(0, "ns/op")
 		})
 	}

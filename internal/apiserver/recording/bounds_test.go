@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/config"
@@ -90,6 +92,108 @@ func TestBounds(t *testing.T) {
 		n++
 		return !strings.Contains(strings.Join(f.keys(), " "), "/bound-7/")
 	})
+}
+
+// A client that writes much in one namespace, and creates and deletes objects, does not remove the history of other namespaces. Records of
+// deleted objects count too.
+func TestBoundIsFair(t *testing.T) {
+	t.Parallel()
+	const total = 40 << 10
+	f := start(t, apiserver.Config{History: config.History{Entries: 10, Bytes: 16 << 10, TotalBytes: total, AfterDelete: time.Hour}})
+	f.create(configMaps, fmt.Sprintf(recorded, "quiet"))
+	for n := range 5 {
+		f.patch(configMaps, "quiet", set(fmt.Sprint("quiet", n)))
+	}
+	f.create(namespaces, `{apiVersion: v1, kind: Namespace, metadata: {name: noisy, labels: {holdfast.dev/history: fields}}}`)
+	noisy := f.Dynamic.Resource(configMaps).Namespace("noisy")
+	large := func(letter string) string { return set(strings.Repeat(letter, 1500)) }
+	for n := range 40 {
+		f.create(configMaps, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: c%d, namespace: noisy}, data: {a: %s}}`, n, strings.Repeat("x", 1500)))
+		if _, err := noisy.Patch(t.Context(), fmt.Sprint("c", n), types.MergePatchType, []byte(large("y")), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if n%2 == 0 {
+			if err := noisy.Delete(t.Context(), fmt.Sprint("c", n), metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	n := 0
+	waittest.Until(t, "the sum of all keys and values", func() error {
+		// The next survey comes after enough writes.
+		f.create(configMaps, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: more-%d, namespace: noisy}}`, n))
+		n++
+		found, err := f.etcd.Get(t.Context(), "/registry/_holdfast/history", clientv3.WithPrefix())
+		if err != nil {
+			return err
+		}
+		sum := 0
+		for _, pair := range found.Kvs {
+			sum += len(pair.Key) + len(pair.Value)
+		}
+		if sum > total+total/8 {
+			return fmt.Errorf("%d bytes", sum)
+		}
+		return nil
+	})
+	if got := f.history(configMaps, "quiet").Items; len(got) != 6 || got[0].Number != 1 {
+		t.Errorf("the entries of the other namespace are %+v", got)
+	}
+	// The newest entry of an object that exists keeps its number, and loses its changes if it is large.
+	list, _, err := read(t.Context(), f.Config, strings.Replace(pathOf(configMaps, "c39"), "/default/", "/noisy/", 1), "")
+	if err != nil || len(list.Items) == 0 || list.Items[len(list.Items)-1].Number != 2 {
+		t.Errorf("the entries of a noisy object are %+v, %v", list.Items, err)
+	}
+	if _, err := noisy.Patch(t.Context(), "c39", types.MergePatchType, []byte(set("z")), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	list, _, err = read(t.Context(), f.Config, strings.Replace(pathOf(configMaps, "c39"), "/default/", "/noisy/", 1), "")
+	if last := list.Items[len(list.Items)-1]; err != nil || last.Number != 3 || last.Truncated {
+		t.Errorf("the entries of a noisy object are %+v, %v", list.Items, err)
+	}
+}
+
+// The names of the writer in an entry are bounded: an authenticator may give a user a name of any length, and the field manager of a deletion
+// is any text.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	f := start(t, apiserver.Config{History: config.History{AfterDelete: time.Hour}})
+	f.create(configMaps, fmt.Sprintf(recorded, "long"))
+	as := f.server.As(t, strings.Repeat("user", 1000), "system:masters")
+	as.UserAgent = strings.Repeat("agent", 1000)
+	client := dynamic.NewForConfigOrDie(as).Resource(configMaps).Namespace("default")
+	if _, err := client.Patch(t.Context(), "long", types.MergePatchType, []byte(set("1")), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	rest := kubernetes.NewForConfigOrDie(as).CoreV1().RESTClient()
+	err := rest.Delete().AbsPath(pathOf(configMaps, "long")).Param("fieldManager", strings.Repeat("manager", 1000)).
+		SetHeader("Kubectl-Command", "kubectl "+strings.Repeat("delete", 1000)).Do(t.Context()).Error()
+	if err != nil {
+		t.Fatal(err)
+	}
+	items := f.history(configMaps, "long").Items
+	if len(items) != 3 {
+		t.Fatalf("the entries are %+v", items)
+	}
+	for _, entry := range items[1:] {
+		if len(entry.User) > 260 || !strings.HasPrefix(entry.User, "useruser") || len(entry.Manager) > 132 || len(entry.Command) > 132 {
+			t.Errorf("entry %d has the user %q, the manager %q and the command %q", entry.Number, entry.User, entry.Manager, entry.Command)
+		}
+	}
+}
+
+// The history of a name that had many objects is read without those of the others.
+func TestManyDeletedObjects(t *testing.T) {
+	t.Parallel()
+	f := start(t, apiserver.Config{History: config.History{AfterDelete: time.Hour}})
+	for range 110 {
+		f.create(configMaps, fmt.Sprintf(recorded, "again"))
+		f.remove(configMaps, "again")
+	}
+	list := f.history(configMaps, "again")
+	if len(list.OtherUIDs) != 100 || len(list.Items) != 2 || list.Deleted == nil {
+		t.Errorf("%d other UIDs, entries %+v", len(list.OtherUIDs), list.Items)
+	}
 }
 
 // With AfterDelete the history of a deleted object stays for that long, and is removed after a restart too.

@@ -27,6 +27,7 @@ import (
 	"holdfast.dev/holdfast/internal/fieldhistory"
 	"holdfast.dev/holdfast/internal/waittest"
 	"holdfast.dev/holdfast/internal/yamltest"
+	"holdfast.dev/holdfast/value"
 )
 
 func TestMain(m *testing.M) { os.Exit(servertest.ProcessMain(m)) }
@@ -102,20 +103,26 @@ func (f fixture) patch(resource schema.GroupVersionResource, name, patch string,
 // replace replaces a ConfigMap by a new object with the same name.
 func (f fixture) replace(object *unstructured.Unstructured) *unstructured.Unstructured {
 	f.Helper()
-	body, err := object.MarshalJSON()
+	got, err := f.replaced(f.Context(), object)
 	if err != nil {
-		f.Fatal(err)
-	}
-	answer, err := f.CoreV1().RESTClient().Put().AbsPath(pathOf(configMaps, object.GetName())).Param("holdfast", "replace").
-		SetHeader("Content-Type", "application/json").Body(body).Do(f.Context()).Raw()
-	if err != nil {
-		f.Fatal(err)
-	}
-	got := &unstructured.Unstructured{}
-	if err := got.UnmarshalJSON(answer); err != nil {
 		f.Fatal(err)
 	}
 	return got
+}
+
+// replaced is replace, and returns an error.
+func (f fixture) replaced(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	body, err := object.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	answer, err := f.CoreV1().RESTClient().Put().AbsPath(pathOf(configMaps, object.GetName())).Param("holdfast", "replace").
+		SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Raw()
+	if err != nil {
+		return nil, err
+	}
+	got := &unstructured.Unstructured{}
+	return got, got.UnmarshalJSON(answer)
 }
 
 // remove deletes an object.
@@ -231,6 +238,35 @@ func (s states) check(list fieldhistory.List, current map[string]any) error {
 			return err
 		}
 		content = before
+	}
+	return nil
+}
+
+// checkSeals compares the HMACs in a history with the values that were stored: equal values have equal HMACs, and others have others.
+func (s states) checkSeals(list fieldhistory.List) error {
+	values, seals := map[string]string{}, map[string]string{}
+	for _, entry := range list.Items {
+		was, ok := s[entry.ResourceVersion]
+		if !ok {
+			continue
+		}
+		for _, change := range entry.Changes {
+			if change.ToHash == nil || change.ToHash.HMAC == "" {
+				continue
+			}
+			path, err := value.ParsePath(change.Path)
+			if err != nil {
+				return err
+			}
+			text, seal := fmt.Sprint(fieldhistory.At(was, path)), change.ToHash.HMAC
+			if known, ok := values[seal]; ok && known != text {
+				return fmt.Errorf("entry %d: %s has the HMAC of another value", entry.Number, change.Path)
+			}
+			if known, ok := seals[text]; ok && known != seal {
+				return fmt.Errorf("entry %d: %s has another HMAC than an equal value", entry.Number, change.Path)
+			}
+			values[seal], seals[text] = text, seal
+		}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"holdfast.dev/holdfast/ownership"
+	"holdfast.dev/holdfast/value"
 )
 
 // origin is the request that makes a write, nil for a write that no request makes.
@@ -26,9 +27,11 @@ func (o origin) writer(user string) ownership.Writer {
 	if o.Request == nil {
 		return ownership.Writer{}
 	}
-	return ownership.ParseWriter(ownership.Request{
+	writer := ownership.ParseWriter(ownership.Request{
 		Command: o.Header.Get(commandHeader), FieldManager: o.URL.Query().Get("fieldManager"), UserAgent: o.UserAgent(), User: user,
 	})
+	writer.Manager = value.CutBytes(writer.Manager, maxManager)
+	return writer
 }
 
 // commandHeader is the request header in which kubectl names its command.

@@ -15,8 +15,11 @@ import (
 type planned struct {
 	*write
 	// again says that the last plan was made from another state than that in etcd.
-	again  bool
-	beside etcd.Beside
+	again bool
+	// current says that this server has made the last write of the object, and so that no other server has added an entry: the comparison of
+	// the revision of the object is enough.
+	current bool
+	beside  etcd.Beside
 	// states are those of the records that get entries, and gone are the records that end at once.
 	states map[types.UID]state
 	gone   []types.UID
@@ -30,13 +33,51 @@ func (p *planned) begin(ctx context.Context) error {
 	if p.after == nil {
 		return nil
 	}
-	_, err := p.add(ctx, p.is, state{}, change{p.entry(p.after), p.after, p.after})
+	_, err := p.add(ctx, p.is, state{}, change{p.entry(p.after), p.after, p.after, fieldhistory.Fingerprint(p.after.values)})
 	return err
 }
 
-// update adds the entry of an update.
+// update adds the entry of an update. If the object has changed without an entry, another one before says so.
 func (p *planned) update(ctx context.Context) error {
-	return p.follow(ctx, p.is, change{p.entry(p.after), p.was.content, p.after})
+	of := p.was.writtenObject
+	is, err := p.recorder.state(ctx, of, p.again)
+	if err != nil {
+		return err
+	}
+	before, stored := is.after, len(is.sizes)
+	if p.current = is.isOf(of) && !p.again; !p.current || !p.was.kept.isFixed() {
+		whole, err := p.formerContent(ctx)
+		if err != nil {
+			return err
+		}
+		before = fieldhistory.Fingerprint(whole.values)
+		if is, err = p.convert(ctx, is, whole, before); err != nil {
+			return err
+		}
+	}
+	after := fieldhistory.FingerprintAfter(before, p.before.values, p.after.values)
+	is, err = p.follow(ctx, of, is, before, change{p.entry(p.after), p.before, p.after, after})
+	p.trim(of, is, stored)
+	return err
+}
+
+// convert adds an entry if the object is stored in another version now than when the newest entry was written. Its changes lead from the
+// content in the one version to that in the other one. Without such an entry, history does not reach back beyond the change of the version.
+func (p *planned) convert(ctx context.Context, is state, whole *content, fingerprint uint64) (state, error) {
+	if is.number == 0 || is.lost || is.apiVersion == "" || is.apiVersion == whole.apiVersion {
+		return is, nil
+	}
+	earlier := whole // with the same content, only the name of the version is another one
+	if is.after != fingerprint {
+		if earlier = p.was.kept.earlier(is.apiVersion); earlier == nil || fieldhistory.Fingerprint(earlier.values) != is.after {
+			return is, nil
+		}
+	}
+	of := p.was.writtenObject
+	entry := fieldhistory.Entry{
+		Time: now(), ResourceVersion: of.version, APIVersion: whole.apiVersion, PreviousVersion: is.apiVersion, Operation: fieldhistory.Convert,
+	}
+	return p.add(ctx, of, is, change{entry, earlier, whole, fingerprint})
 }
 
 // end removes the record of an object that is deleted or replaced, or adds its last entry if the server keeps it for a while.
@@ -49,23 +90,36 @@ func (p *planned) end(ctx context.Context) error {
 		p.beside.Deletes = append(p.beside.Deletes, etcd.WithPrefix(record))
 		p.gone = append(p.gone, p.was.uid)
 		if known, ok := p.recorder.states.get(p.was.uid); ok {
-			p.bytes -= known.bytes()
+			p.bytes -= known.total(record)
 		}
 		return nil
 	}
-	last := change{p.entry(p.was.content), p.was.content, &content{}}
+	last := change{entry: p.entry(nil), before: &content{}, after: &content{}}
 	last.entry.Operation = fieldhistory.Delete
-	if !p.was.on {
-		if known, err := p.recorder.state(ctx, p.was.writtenObject, p.again); err != nil || known.number == 0 {
-			return err
-		}
-		// The content was not read. The writes since the label was removed are not recorded either.
-		last.entry.Truncated, last.before, last.after = true, &content{}, &content{}
-	}
-	if err := p.follow(ctx, p.was.writtenObject, last); err != nil {
+	is, err := p.recorder.state(ctx, p.was.writtenObject, p.again)
+	if err != nil {
 		return err
 	}
-	p.beside.Puts = append(p.beside.Puts, etcd.Pair{Key: expiryKey(last.entry.Time, p.was.uid), Value: []byte(record)})
+	if p.was.on {
+		if last.before, err = p.formerContent(ctx); err != nil {
+			return err
+		}
+		last.entry.APIVersion = last.before.apiVersion
+	} else {
+		if is.number == 0 {
+			return nil
+		}
+		// The content was not read. The writes since the label was removed are not recorded either.
+		last.entry.Truncated = true
+	}
+	stored := len(is.sizes)
+	if is, err = p.follow(ctx, p.was.writtenObject, is, fieldhistory.Fingerprint(last.before.values), last); err != nil {
+		return err
+	}
+	p.trim(p.was.writtenObject, is, stored)
+	expiry := etcd.Pair{Key: expiryKey(last.entry.Time, p.was.uid), Value: []byte(record)}
+	p.beside.Puts = append(p.beside.Puts, expiry)
+	p.bytes += sizeOf(expiry)
 	return nil
 }
 
@@ -79,38 +133,31 @@ func (p *planned) entry(of *content) fieldhistory.Entry {
 	return e
 }
 
-// change is an entry, with the contents before and after it.
+// change is an entry, with the contents before and after it, and the fingerprint of the whole content after it.
 type change struct {
 	entry         fieldhistory.Entry
 	before, after *content
+	fingerprint   uint64
 }
 
-// follow adds an entry after the newest one. If the object has changed without an entry, another one before says so.
-func (p *planned) follow(ctx context.Context, of writtenObject, last change) error {
-	is, err := p.recorder.state(ctx, of, p.again)
-	if err != nil {
-		return err
-	}
-	stored := len(is.sizes)
-	if is.number > 0 && !last.entry.Truncated && (is.lost || is.after != fieldhistory.Fingerprint(last.before.values)) {
+// follow adds an entry after the newest one of a record. If the object has changed without an entry, because its content before has another
+// fingerprint, another entry before says so.
+func (p *planned) follow(ctx context.Context, of writtenObject, is state, before uint64, last change) (next state, err error) {
+	if is.number > 0 && !last.entry.Truncated && (is.lost || is.after != before) {
 		gap := fieldhistory.Entry{
 			Time: now(), ResourceVersion: of.version, APIVersion: last.before.apiVersion, Operation: fieldhistory.Update, Truncated: true,
 		}
-		if is, err = p.add(ctx, of, is, change{gap, last.before, last.before}); err != nil {
-			return err
+		if is, err = p.add(ctx, of, is, change{gap, &content{}, &content{}, before}); err != nil {
+			return is, err
 		}
 	}
-	if is, err = p.add(ctx, of, is, last); err != nil {
-		return err
-	}
-	p.trim(of, is, stored)
-	return nil
+	return p.add(ctx, of, is, last)
 }
 
 // add adds an entry to a record. It returns the state of the record.
 func (p *planned) add(ctx context.Context, of writtenObject, is state, c change) (state, error) {
 	record := of.record()
-	if _, planned := p.states[of.uid]; is.number > 0 && !planned {
+	if _, planned := p.states[of.uid]; is.number > 0 && !planned && !p.current {
 		p.beside.Present = append(p.beside.Present, etcd.Pair{Key: entryKey(record, is.number), Created: is.created})
 	}
 	is.number++
@@ -120,17 +167,20 @@ func (p *planned) add(ctx context.Context, of writtenObject, is state, c change)
 	if err != nil {
 		return is, err
 	}
-	is.after, is.lost = fieldhistory.Fingerprint(c.after.values), false
+	is.after, is.apiVersion, is.lost = c.fingerprint, c.entry.APIVersion, false
 	key := entryKey(record, is.number)
 	stored, err := p.recorder.transformer(p.resource).TransformToStorage(ctx, encode(text, is.after), value.DefaultContext(key))
 	if err != nil {
 		return is, err
 	}
-	p.beside.Absent = append(p.beside.Absent, key)
-	p.beside.Puts = append(p.beside.Puts, etcd.Pair{Key: key, Value: stored})
+	if !p.current {
+		p.beside.Absent = append(p.beside.Absent, key)
+	}
+	entry := etcd.Pair{Key: key, Value: stored}
+	p.beside.Puts = append(p.beside.Puts, entry)
 	is.sizes = append(slices.Clip(is.sizes), int32(len(stored)))
 	p.entries++
-	p.bytes += len(stored)
+	p.bytes += sizeOf(entry)
 	p.states[of.uid] = is
 	return is, nil
 }
@@ -141,10 +191,11 @@ func (p *planned) trim(of writtenObject, is state, stored int) {
 	if surplus == 0 {
 		return
 	}
-	record, first, before := of.record(), is.first(), is.bytes()
+	record, first := of.record(), is.first()
+	before := is.total(record)
 	p.beside.Deletes = append(p.beside.Deletes, etcd.Span{First: entryKey(record, first), End: entryKey(record, first+int64(surplus))})
 	is.sizes = is.sizes[surplus:]
-	p.bytes += is.bytes() - before
+	p.bytes += is.total(record) - before
 	p.dropped += surplus
 	p.states[of.uid] = is
 }
@@ -157,7 +208,7 @@ func (p *planned) written(revision int64) {
 	}
 	for uid, is := range p.states {
 		r.used.Store(true)
-		is.created = revision
+		is.created, is.seen = revision, revision
 		r.states.Add(uid, is)
 	}
 	r.metrics.entries.Add(float64(p.entries))

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apistorage "k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/value"
@@ -60,14 +59,6 @@ func New(ctx context.Context, config Config) (*Recorder, error) {
 	return r, nil
 }
 
-// Contents is implemented by the codecs of custom resources.
-type Contents interface {
-	// Stored returns the content of an object in the version in which it is stored. It shares values with the object.
-	Stored(obj runtime.Object) (map[string]any, error)
-	// Lists says which lists of the stored version have items with keys.
-	Lists() ownership.Lists
-}
-
 // excluded are resources whose objects are never on. Events are removed by etcd, and Leases change every few seconds.
 var excluded = map[schema.GroupResource]bool{
 	{Resource: "events"}:                               true,
@@ -84,31 +75,12 @@ func (r *Recorder) Record(raw apistorage.Interface, of storage.Recorded) apistor
 	}
 	s := &store{Interface: raw, recorder: r, resource: of.Resource, newFunc: of.New}
 	if contents, ok := of.Codec.(Contents); ok {
-		s.contents = contents
+		s.contents = custom{contents}
 	} else {
 		s.contents = builtIn{apiVersion: of.Kind.GroupVersion().String(), lists: func() ownership.Lists { return r.types.Of(of.Kind.GroupKind()).Lists() }}
 	}
 	return s
 }
-
-// builtIn has the contents of the objects of a built-in kind.
-type builtIn struct {
-	apiVersion string
-	lists      func() ownership.Lists
-}
-
-// Stored implements Contents.
-func (b builtIn) Stored(obj runtime.Object) (map[string]any, error) {
-	content, err := views.Content(obj)
-	if err != nil {
-		return nil, err
-	}
-	content["apiVersion"] = b.apiVersion
-	return content, nil
-}
-
-// Lists implements Contents.
-func (b builtIn) Lists() ownership.Lists { return b.lists() }
 
 // now is the time of an entry.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

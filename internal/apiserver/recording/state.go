@@ -21,8 +21,13 @@ import (
 type state struct {
 	// number is that of the newest entry, and created the revision that created its key.
 	number, created int64
+	// seen is the revision of the newest write of the object that this server made, if the object has the content after the newest entry
+	// since. It is zero if the state was read from etcd.
+	seen int64
 	// after is the fingerprint of the content after the newest entry.
 	after uint64
+	// apiVersion is that of the newest entry.
+	apiVersion string
 	// lost says that the newest entry cannot be read, so that after is not known.
 	lost bool
 	// sizes are those of the stored entries, the oldest first.
@@ -32,6 +37,12 @@ type state struct {
 // first is the number of the oldest entry.
 func (s state) first() int64 { return s.number - int64(len(s.sizes)) + 1 }
 
+// isOf reports whether the newest entry is that of an object as it is: this server has made the last write of the object. Each new entry is
+// a write of the object, so there is no other one.
+func (s state) isOf(obj writtenObject) bool {
+	return s.seen > 0 && strconv.FormatInt(s.seen, 10) == obj.version
+}
+
 func (s state) bytes() int {
 	sum := 0
 	for _, size := range s.sizes {
@@ -39,6 +50,9 @@ func (s state) bytes() int {
 	}
 	return sum
 }
+
+// total is the number of bytes of the keys and values of a record.
+func (s state) total(record string) int { return s.bytes() + len(s.sizes)*(len(record)+numberDigits) }
 
 const (
 	// statesBytes bounds the memory of states, about.
@@ -85,7 +99,7 @@ func (r *Recorder) state(ctx context.Context, of writtenObject, again bool) (sta
 		// The key of its encryption may be gone. The object can be written all the same.
 		klog.ErrorS(err, "history has an entry that cannot be read")
 	}
-	is.after, is.lost = entry.after, err != nil
+	is.after, is.apiVersion, is.lost = entry.after, entry.APIVersion, err != nil
 	for _, pair := range pairs {
 		is.sizes = append(is.sizes, int32(len(pair.Value)))
 	}

@@ -20,7 +20,7 @@ type store struct {
 	apistorage.Interface
 	recorder *Recorder
 	resource schema.GroupResource
-	contents Contents
+	contents contents
 	newFunc  func() runtime.Object
 }
 
@@ -33,7 +33,7 @@ func (s *store) Create(ctx context.Context, key string, obj, out runtime.Object,
 		var err error
 		if swap != nil {
 			w.operation = fieldhistory.Replace
-			if w.was, err = s.remember(ctx, swap.Old); err != nil {
+			if w.was, err = s.remember(swap.Old); err != nil {
 				return err
 			}
 		}
@@ -59,7 +59,7 @@ func (s *store) GuaranteedUpdate(
 	w := newWrite(ctx, s)
 	recorded := func(current runtime.Object, meta apistorage.ResponseMeta) (runtime.Object, *uint64, error) {
 		// The function may change the current object in place.
-		was, err := s.remember(ctx, current)
+		was, err := s.remember(current)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -88,8 +88,12 @@ func (s *store) Delete(
 				return err
 			}
 		}
-		was, err := s.remember(ctx, obj)
-		w.operation, w.was = fieldhistory.Delete, was
+		w.operation, w.was = fieldhistory.Delete, former{writtenObject: s.identify(obj)}
+		if s.recorder.AfterDelete == 0 {
+			return nil // the record goes with the object
+		}
+		var err error
+		w.was, err = s.remember(obj)
 		return err
 	}
 	return s.Interface.Delete(etcd.WithPlan(ctx, w.plan), key, out, preconditions, recorded, cached, options)
@@ -142,43 +146,42 @@ func (r *Recorder) isOn(label any, namespace string) bool {
 // former is an object before a write.
 type former struct {
 	writtenObject
-	// content is nil if the object is not on.
-	content *content
+	// kept is nil if the object is not on.
+	kept kept
 }
 
 // remember returns the object before a write.
-func (s *store) remember(ctx context.Context, obj runtime.Object) (former, error) {
+func (s *store) remember(obj runtime.Object) (former, error) {
 	was := former{writtenObject: s.identify(obj)}
 	if !was.on || was.uid == "" {
 		return was, nil
 	}
 	var err error
-	was.content, err = s.content(ctx, was.writtenObject, obj)
-	return was, err
-}
-
-// content is the content of an object as history has it: secret values are sealed.
-type content struct {
-	apiVersion string
-	values     map[string]any
+	if was.kept, err = s.contents.keep(obj); err != nil {
+		return was, failure(was.place, err)
+	}
+	return was, nil
 }
 
 // content returns the content of an object.
 func (s *store) content(ctx context.Context, is writtenObject, obj runtime.Object) (*content, error) {
-	stored, err := s.contents.Stored(obj)
+	c, err := s.contents.of(obj)
 	if err != nil {
 		return nil, failure(is.place, err)
 	}
-	c := &content{values: fieldhistory.Content(stored)}
-	c.apiVersion, _ = stored["apiVersion"].(string)
-	if s.resource == secrets {
-		key, err := s.recorder.key.get(ctx, s.recorder)
-		if err != nil {
-			return nil, failure(is.place, err)
-		}
-		c.values = fieldhistory.Seal{Key: key, UID: string(is.uid)}.Secret(c.values)
+	return s.seal(ctx, is.uid, c)
+}
+
+// seal returns a content with sealed values, if it is that of a Secret.
+func (s *store) seal(ctx context.Context, uid types.UID, c *content) (*content, error) {
+	if s.resource != secrets {
+		return c, nil
 	}
-	return c, nil
+	key, err := s.recorder.key.get(ctx, s.recorder)
+	if err != nil {
+		return nil, err
+	}
+	return &content{c.apiVersion, fieldhistory.Seal{Key: key, UID: string(uid)}.Secret(c.values)}, nil
 }
 
 // see notes whether the objects of a namespace that was written are on. The observer of the namespaces learns of it later.

@@ -106,12 +106,17 @@ type surveyed struct {
 	record  string
 	uid     types.UID
 	entries []surveyedEntry
+	// expiry is the key that names the record of a deleted object, and is empty for others.
+	expiry string
 }
 
 type surveyedEntry struct {
 	number, created int64
 	size            int
 }
+
+// sizeOf is the number of bytes of a pair: a key may be larger than its entry.
+func sizeOf(pair etcd.Pair) int { return len(pair.Key) + len(pair.Value) }
 
 // Survey counts the records. It removes those of objects that do not exist, and then the oldest entries until the bound over all records
 // is kept.
@@ -122,7 +127,6 @@ func (r *Recorder) Survey(ctx context.Context) error {
 		return err
 	}
 	var all []surveyed
-	sum := 0
 	part := etcd.Range{Prefix: Prefix, Limit: page}
 	for {
 		read, err := r.Client.Page(ctx, part)
@@ -137,42 +141,39 @@ func (r *Recorder) Survey(ctx context.Context) error {
 			}
 			record := pair.Key[:strings.LastIndexByte(pair.Key, '/')+1]
 			if len(all) == 0 || all[len(all)-1].record != record {
-				all = append(all, surveyed{record: record, uid: uid})
+				all = append(all, surveyed{record: record, uid: uid, expiry: kept[record]})
 			}
 			last := &all[len(all)-1]
-			last.entries = append(last.entries, surveyedEntry{number, pair.Created, len(pair.Value)})
-			sum += len(pair.Value)
+			last.entries = append(last.entries, surveyedEntry{number, pair.Created, sizeOf(pair)})
 		}
 		if len(read.Pairs) < page {
 			break
 		}
 	}
-	all, freed, err := r.removeOrphans(ctx, all, kept)
-	if err != nil {
+	if all, err = r.removeOrphans(ctx, all); err != nil {
 		return err
 	}
-	sum -= freed
 	if len(all) > 0 {
 		r.used.Store(true)
 	}
-	freed, err = r.bound(ctx, all, sum)
-	r.bytes.Store(int64(sum - freed))
+	sum, err := r.bound(ctx, all)
+	r.bytes.Store(int64(sum))
 	return err
 }
 
-// keptRecords returns the records of deleted objects that the server keeps for a while.
-func (r *Recorder) keptRecords(ctx context.Context) (map[string]bool, error) {
+// keptRecords returns the records of deleted objects that the server keeps for a while, with the keys that name them.
+func (r *Recorder) keptRecords(ctx context.Context) (map[string]string, error) {
 	pairs, err := r.pairs(ctx, expiryPrefix)
-	kept := make(map[string]bool, len(pairs))
+	kept := make(map[string]string, len(pairs))
 	for _, pair := range pairs {
-		kept[string(pair.Value)] = true
+		kept[string(pair.Value)] = pair.Key
 	}
 	return kept, err
 }
 
 // removeOrphans removes the records of objects that do not exist: a server of an earlier release may have deleted them. It returns the
 // other records.
-func (r *Recorder) removeOrphans(ctx context.Context, all []surveyed, kept map[string]bool) (others []surveyed, freed int, err error) {
+func (r *Recorder) removeOrphans(ctx context.Context, all []surveyed) (others []surveyed, err error) {
 	for of := range slices.Chunk(all, page) {
 		keys := make([]string, 0, len(of))
 		for _, one := range of {
@@ -180,24 +181,21 @@ func (r *Recorder) removeOrphans(ctx context.Context, all []surveyed, kept map[s
 		}
 		created, err := r.Client.Created(ctx, keys)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		for i, one := range of {
 			// The entries of an object are not older than its key, unless the object was deleted and created again.
 			newest := one.entries[len(one.entries)-1]
-			if exists := created[i] > 0 && created[i] <= newest.created; exists || kept[one.record] {
+			if exists := created[i] > 0 && created[i] <= newest.created; exists || one.expiry != "" {
 				others = append(others, one)
 				continue
 			}
 			if err := r.Client.Remove(ctx, etcd.WithPrefix(one.record)); err != nil {
-				return nil, 0, err
-			}
-			for _, entry := range one.entries {
-				freed += entry.size
+				return nil, err
 			}
 		}
 	}
-	return others, freed, nil
+	return others, nil
 }
 
 // objectKey returns the key of the object that a record belongs to.
@@ -208,45 +206,6 @@ func objectKey(record string) string {
 		part.Namespace = ""
 	}
 	return part.Prefix() + parts[2]
-}
-
-// bound removes the oldest entries of all records, except the newest one of each, if the sum exceeds the bound. An eighth of the bound
-// becomes free. It returns the bytes that it removed.
-func (r *Recorder) bound(ctx context.Context, all []surveyed, sum int) (freed int, err error) {
-	if int64(sum) <= r.TotalBytes {
-		return 0, nil
-	}
-	type removable struct {
-		surveyedEntry
-		at int
-	}
-	var oldest []removable
-	for i, one := range all {
-		for _, entry := range one.entries[:len(one.entries)-1] {
-			oldest = append(oldest, removable{entry, i})
-		}
-	}
-	slices.SortFunc(oldest, func(a, b removable) int { return int(a.created - b.created) })
-	ends, count := map[int]int64{}, 0
-	for _, entry := range oldest {
-		if int64(sum-freed) <= r.TotalBytes-r.TotalBytes/8 {
-			break
-		}
-		freed += entry.size
-		// A record has its entries in the order of their revisions, except two of one transaction.
-		ends[entry.at] = max(ends[entry.at], entry.number+1)
-		count++
-	}
-	for at, end := range ends {
-		one := all[at]
-		if err := r.Client.Remove(ctx, etcd.Span{First: one.record, End: entryKey(one.record, end)}); err != nil {
-			return freed, err
-		}
-		// The next write reads the sizes again.
-		r.states.Remove(one.uid)
-	}
-	r.metrics.dropped.Add(float64(count))
-	return freed, nil
 }
 
 // Reencrypt encrypts the entries of a resource with the current key. It is part of a migration of the stored objects.

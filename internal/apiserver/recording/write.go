@@ -21,19 +21,24 @@ type write struct {
 	user      string
 	origin    origin
 	operation fieldhistory.Operation
-	// was is the object before the write, and is the object after it. They have a content if the write is recorded.
-	was   former
-	is    writtenObject
-	after *content
+	was       former
+	is        writtenObject
+	// before and after are the contents before and after the write. Those of an update have at least the fields that differ. before is nil
+	// if the object is new, and after if the server does not record the new object.
+	before, after *content
 }
 
 func newWrite(ctx context.Context, s *store) *write {
 	w := &write{store: s, origin: originOf(ctx)}
 	if user, ok := genericapirequest.UserFrom(ctx); ok {
-		w.user = user.GetName()
+		w.user = value.CutBytes(user.GetName(), maxUser)
 	}
 	return w
 }
+
+// maxUser and maxManager are the largest numbers of bytes of the names in an entry. A longer name is cut. An authenticator may give a user a
+// name of any length, and the server does not check the field manager of a deletion.
+const maxUser, maxManager = 256, 128
 
 // failure is the error of a write that cannot be recorded. It is not stored either.
 func failure(at place, err error) error {
@@ -42,7 +47,7 @@ func failure(at place, err error) error {
 
 // prepare is called with the changed object, before it is written.
 func (w *write) prepare(ctx context.Context, key string, was former, updated runtime.Object) (err error) {
-	w.operation, w.was, w.is, w.after = "", was, w.identify(updated), nil
+	w.operation, w.was, w.is, w.before, w.after = "", was, w.identify(updated), nil, nil
 	switch {
 	case w.is.uid == "":
 		return nil
@@ -54,41 +59,70 @@ func (w *write) prepare(ctx context.Context, key string, was former, updated run
 	case was.on || w.is.on:
 		w.operation = fieldhistory.Update
 	}
-	if !w.is.on && w.operation != fieldhistory.Update {
-		return nil
+	switch {
+	case w.operation == fieldhistory.Update:
+		return w.compare(ctx, key, updated)
+	case w.is.on:
+		w.after, err = w.content(ctx, w.is, updated)
 	}
-	if w.after, err = w.content(ctx, w.is, updated); err != nil || w.operation != fieldhistory.Update {
-		return err
-	}
-	if was.content == nil {
-		if w.was.content, err = w.reread(ctx, key, was.writtenObject); err != nil || w.was.content == nil {
-			w.operation, w.after = "", nil
+	return err
+}
+
+// compare sets the contents before and after an update. If they are equal, there is nothing to record.
+func (w *write) compare(ctx context.Context, key string, updated runtime.Object) (err error) {
+	if w.was.kept == nil {
+		if w.was.kept, err = w.reread(ctx, key); err != nil || w.was.kept == nil {
+			w.operation = ""
 			return err
 		}
 	}
-	if value.Strict.Equal(w.was.content.values, w.after.values) {
-		w.operation, w.after = "", nil
+	before, after, err := w.was.kept.changed(updated)
+	if err != nil {
+		return failure(w.is.place, err)
+	}
+	if value.Strict.Equal(before.values, after.values) {
+		w.operation = ""
+		return nil
+	}
+	if w.before, err = w.seal(ctx, w.is.uid, before); err == nil {
+		w.after, err = w.seal(ctx, w.is.uid, after)
+	}
+	if err != nil {
+		return failure(w.is.place, err)
 	}
 	return nil
 }
 
-// reread returns the content of the object before the write that sets the label. It returns nil if the object has changed since: then
-// etcd refuses this try.
-func (w *write) reread(ctx context.Context, key string, was writtenObject) (*content, error) {
+// reread returns the object before the write that sets the label. It returns nil if the object has changed since: then etcd refuses this
+// try.
+func (w *write) reread(ctx context.Context, key string) (kept, error) {
 	stored := w.newFunc()
 	if err := w.Interface.Get(ctx, key, apistorage.GetOptions{}, stored); err != nil {
-		return nil, failure(was.place, err)
+		return nil, failure(w.was.place, err)
 	}
-	if now := w.identify(stored); now.version != was.version {
+	if now := w.identify(stored); now.version != w.was.version {
 		return nil, nil
 	}
-	return w.content(ctx, was, stored)
+	before, err := w.contents.keep(stored)
+	if err != nil {
+		return nil, failure(w.was.place, err)
+	}
+	return before, nil
+}
+
+// formerContent returns the whole content before the write.
+func (w *write) formerContent(ctx context.Context) (*content, error) {
+	c, err := w.was.kept.content()
+	if err != nil {
+		return nil, err
+	}
+	return w.seal(ctx, w.was.uid, c)
 }
 
 // plan returns what etcd writes beside the object. It implements etcd.Plan.
 func (w *write) plan(ctx context.Context, again bool) (*etcd.Beside, error) {
 	if w.operation == "" {
-		return nil, nil
+		return w.unchanged(), nil
 	}
 	p := &planned{write: w, again: again, states: map[types.UID]state{}}
 	var err error
@@ -112,4 +146,20 @@ func (w *write) plan(ctx context.Context, again bool) (*etcd.Beside, error) {
 	}
 	p.beside.Written = p.written
 	return &p.beside, nil
+}
+
+// unchanged notes a write that has no entry, such as one of the status, if this server knows that the newest entry has the content of the
+// object. It returns nil if the server does not know it.
+func (w *write) unchanged() *etcd.Beside {
+	known, ok := w.recorder.states.get(w.was.uid)
+	if !ok || !w.was.on || !w.is.on || w.was.uid != w.is.uid || !known.isOf(w.was.writtenObject) {
+		return nil
+	}
+	return &etcd.Beside{Written: func(revision int64) {
+		// Another write of the object may be noted by now.
+		if known, ok := w.recorder.states.get(w.was.uid); ok && known.isOf(w.was.writtenObject) {
+			known.seen = revision
+			w.recorder.states.Add(w.was.uid, known)
+		}
+	}}
 }

@@ -33,7 +33,8 @@ export function historyOf(answer) {
 /** rowsOf returns a row for each change of an entry, and one row for an entry without changes. */
 function rowsOf(entry) {
   const by = [entry.user ?? 'unknown', entry.command || entry.manager ? element('div', { class: 'quiet-text' }, entry.command || entry.manager) : ''];
-  const rows = (entry.changes ?? []).map((change) => [code(change.path), valueOf(change.from, change.fromHash, 'from' in change),
+  const changes = entry.operation === 'convert' ? [] : entry.changes ?? [];
+  const rows = changes.map((change) => [code(change.path), valueOf(change.from, change.fromHash, 'from' in change),
     valueOf(change.to, change.toHash, 'to' in change), by.map(copy), time(entry.time)]);
   if (rows.length > 0) {
     return rows;
@@ -42,7 +43,9 @@ function rowsOf(entry) {
   return [[what, '', '', by, time(entry.time)]];
 }
 
-const operations = { create: 'created', update: 'written without a change', delete: 'deleted', replace: 'replaced by a new object' };
+const operations = {
+  create: 'created', update: 'written without a change', delete: 'deleted', replace: 'replaced by a new object', convert: 'stored in another version of its API from here on',
+};
 
 /** copy returns an element again, because an element can be at one place only. */
 function copy(part) {

@@ -67,10 +67,15 @@ func (c codec) Encode(obj runtime.Object, w io.Writer) error {
 
 // inStorageVersion returns an object in the storage version, with the values that its version does not have.
 func (c codec) inStorageVersion(obj *object.Object) (*object.Object, error) {
-	if obj.GetAPIVersion() == c.stored.String() {
+	return c.in(obj, c.stored)
+}
+
+// in returns an object in a version.
+func (c codec) in(obj *object.Object, version schema.GroupVersion) (*object.Object, error) {
+	if obj.GetAPIVersion() == version.String() {
 		return obj, nil
 	}
-	converted, err := c.version.Kind.Convertor.ConvertToVersion(obj.Whole(), c.stored)
+	converted, err := c.version.Kind.Convertor.ConvertToVersion(obj.Whole(), version)
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +91,19 @@ func (c codec) Stored(obj runtime.Object) (map[string]any, error) {
 		return nil, err
 	}
 	return stored.Object, nil
+}
+
+// Earlier implements recording.Contents.
+func (c codec) Earlier(obj runtime.Object, apiVersion string) (map[string]any, error) {
+	version, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return nil, err
+	}
+	earlier, err := c.in(object.From(obj), version)
+	if err != nil {
+		return nil, err
+	}
+	return earlier.Object, nil
 }
 
 // Lists implements recording.Contents. The server has compiled the types of the kind, because it writes an object.
