@@ -200,7 +200,7 @@ func (o object) inVersion(apiVersion string) (object, error) {
 	}
 	mapping, err := mapper.RESTMapping(o.info.Mapping.GroupVersionKind.GroupKind(), version.Version)
 	if err != nil {
-		return o, fmt.Errorf("%s: its history is in the version %s: %w", o, apiVersion, err)
+		return o, fmt.Errorf("%s: its history is in the version %s, which the server does not serve: %w", o, apiVersion, err)
 	}
 	client, err := o.factory.UnstructuredClientForMapping(mapping)
 	if err != nil {

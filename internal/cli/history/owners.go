@@ -52,7 +52,7 @@ func (f fieldOwners) of(change fieldhistory.Change, entries []fieldhistory.Entry
 	}
 	out.Owner = strings.Join(owners, ", ")
 	for _, entry := range slices.Backward(entries) {
-		if slices.ContainsFunc(entry.Changes, func(c fieldhistory.Change) bool { return c.Touches(path) }) {
+		if entry.Operation != fieldhistory.Convert && slices.ContainsFunc(entry.Changes, func(c fieldhistory.Change) bool { return c.Touches(path) }) {
 			out.SetBy, out.At = by(entry), &entry.Time
 			break
 		}

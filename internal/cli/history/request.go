@@ -19,7 +19,7 @@ type request struct {
 
 // request returns the write for the change. The resourceVersion in the body makes the server answer 409 if the object has changed.
 func (u *undo) request() (request, error) {
-	of, err := u.inVersion(versionOf(u.list))
+	of, err := u.inVersion(u.version)
 	return request{of, encode(u.body()), u.live == nil}, err
 }
 

@@ -95,6 +95,8 @@ func (t table) changes(entry fieldhistory.Entry) [][]string {
 		return [][]string{{"(replaced by a new object)", "", ""}}
 	case entry.Operation == fieldhistory.Delete && !t.wide:
 		return [][]string{{"(deleted)", "", ""}}
+	case entry.Operation == fieldhistory.Convert:
+		return [][]string{{"(stored in " + entry.APIVersion + " from here on)", "", ""}}
 	case entry.Truncated && entry.User == "":
 		return [][]string{{"(changed while it was not recorded)", "", ""}}
 	case entry.Truncated:

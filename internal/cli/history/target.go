@@ -26,6 +26,10 @@ type undo struct {
 	// target is the content that the object gets, and goal says which state that is.
 	target map[string]any
 	goal   string
+	// version is that of the API of the target and of live.
+	version string
+	// reread reads the object in another version of its API. The result is nil if the object does not exist.
+	reread func(version string) (*unstructured.Unstructured, error)
 	// kind tells how the objects of the kind are divided into fields, nil if that is not known.
 	kind *ownership.Type
 }
@@ -40,6 +44,7 @@ func (u *undo) content() map[string]any {
 
 // setTarget computes the content that the object gets. A nil number stands for the state that the filter names.
 func (u *undo) setTarget(f filter, number *int64, now time.Time) (err error) {
+	u.version = versionOf(u.list)
 	switch {
 	case u.hasGap():
 		return fmt.Errorf("the object has changed while it was not recorded, after entry %d: earlier states are not known", u.list.Items[len(u.list.Items)-1].Number)
@@ -113,9 +118,15 @@ func (u *undo) before(limit time.Time) (int64, error) {
 // goTo sets the target to the state after an entry, or only the fields to their values then.
 func (u *undo) goTo(number int64, fields []ownership.Path) error {
 	state, err := fieldhistory.State(u.content(), u.list.Items, number)
-	if err != nil || len(fields) == 0 || state == nil {
-		u.target = state
+	if err != nil {
 		return explained(err)
+	}
+	if err := u.switchTo(fieldhistory.VersionOf(u.list.Items, number)); err != nil {
+		return err
+	}
+	if len(fields) == 0 || state == nil {
+		u.target = state
+		return nil
 	}
 	u.target = u.content()
 	for _, field := range fields {
@@ -126,12 +137,38 @@ func (u *undo) goTo(number int64, fields []ownership.Path) error {
 	return nil
 }
 
+// switchTo goes on in the version of the API of an earlier state, so that the server converts the object.
+func (u *undo) switchTo(version string) error {
+	newest := u.version
+	if version == "" || version == newest {
+		return nil
+	}
+	u.version = version
+	if u.live == nil {
+		return nil
+	}
+	u.goal += ", in " + version
+	live, err := u.reread(version)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the state is in the version %s, and the object is stored in %s: serve %s again, or go back to a later state: %w", version, newest, version, err)
+	case live == nil || live.GetResourceVersion() != u.live.GetResourceVersion():
+		return errors.New("the object has changed since it was read: run the command again")
+	}
+	u.live = live
+	return nil
+}
+
 // takeBack sets the target to the content without the last change of each field.
 func (u *undo) takeBack(fields []ownership.Path) error {
 	u.target = u.content()
+	var version *fieldhistory.VersionError
 	for i, field := range fields {
 		entry, err := fieldhistory.LastChange(u.content(), u.list.Items, field.Path)
 		switch {
+		case errors.As(err, &version):
+			return fmt.Errorf("--field %s: %w: there the path may be another field; --to %d --field FIELD, with the field of %s, goes back to the last state in it",
+				field, err, version.Number, version.Earlier)
 		case err != nil:
 			return explained(err)
 		case entry.Number == 0:
@@ -165,7 +202,7 @@ func explained(err error) error {
 	case errors.As(err, &conflict):
 		return fmt.Errorf("%w: a write is missing in the history, so earlier states are not known", err)
 	case errors.As(err, &version):
-		return fmt.Errorf("%w, and later ones in another one: earlier states cannot be computed", err)
+		return fmt.Errorf("%w: the server has not recorded how the one version becomes the other, so earlier states are not known", err)
 	case errors.Is(err, fieldhistory.ErrTruncated), errors.Is(err, fieldhistory.ErrWhole):
 		return fmt.Errorf("%w, so earlier states are not known", err)
 	}
@@ -199,7 +236,7 @@ func (u *undo) body() map[string]any {
 	metadata = maps.Clone(metadata)
 	out["metadata"] = metadata
 	if u.live == nil {
-		out["apiVersion"], out["kind"] = versionOf(u.list), u.info.Mapping.GroupVersionKind.Kind
+		out["apiVersion"], out["kind"] = u.version, u.info.Mapping.GroupVersionKind.Kind
 		prepareNew(metadata)
 		return out
 	}

@@ -139,7 +139,7 @@ func TestOverlap(t *testing.T) {
 // A deleted object is created again without what the server sets, and without the finalizers of its deletion.
 func TestBodyOfDeletedObject(t *testing.T) {
 	u := undoOf(t, true, "{data: {a: x}}")
-	u.live = nil
+	u.live, u.version = nil, "v1"
 	u.info.Mapping.GroupVersionKind.Kind = "ConfigMap"
 	u.target = yamltest.Map(t, `
 metadata: {name: a, uid: x, creationTimestamp: x, deletionTimestamp: x, deletionGracePeriodSeconds: 0, finalizers: [orphan, example.com/x], labels: {l: x}}

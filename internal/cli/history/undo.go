@@ -120,7 +120,7 @@ func (o *undoOptions) run(cmd *cobra.Command, factory cmdutil.Factory, args []st
 	if err != nil {
 		return err
 	}
-	u := undo{object: of, list: list, live: live}
+	u := undo{object: of, list: list, live: live, reread: func(version string) (*unstructured.Unstructured, error) { return of.get(cmd, version) }}
 	if err := u.setTarget(o.filter, o.state(), time.Now()); err != nil {
 		return command.Refused(fmt.Errorf("%s: %w", of, err))
 	}
