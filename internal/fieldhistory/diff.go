@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -147,6 +148,10 @@ func (d *differ) objects(p place, before, after map[string]any) {
 			names = append(names, name)
 		}
 	}
+	if !d.hasPlaceFor(names) {
+		d.size = d.Most + 1
+		return
+	}
 	slices.Sort(names)
 	for _, name := range names {
 		if !p.field(name).isReadable() {
@@ -157,6 +162,15 @@ func (d *differ) objects(p place, before, after map[string]any) {
 	for _, name := range names {
 		d.compare(p.field(name), field(before, name), field(after, name))
 	}
+}
+
+// hasPlaceFor reports whether the changes of fields with these names may be small enough: each of them has a path with the name.
+func (d *differ) hasPlaceFor(names []string) bool {
+	size := d.size
+	for _, name := range names {
+		size += len(name)
+	}
+	return d.Most == 0 || size <= d.Most
 }
 
 func field(object map[string]any, name string) any {
@@ -389,11 +403,23 @@ func encode(v any, limit int) (json.RawMessage, *Hash) {
 	case Hash:
 		return nil, &v
 	}
-	// A value of an object has a JSON encoding.
-	text, _ := json.Marshal(v)
+	text := textOfValue(v)
 	if len(text) > limit {
 		hash := hashOf(text)
 		return nil, &hash
 	}
 	return text, nil
+}
+
+// textOfValue returns a value as JSON.
+func textOfValue(v any) json.RawMessage {
+	switch v := v.(type) {
+	case int64:
+		return strconv.AppendInt(nil, v, 10)
+	case bool:
+		return strconv.AppendBool(nil, v)
+	}
+	// A value of an object has a JSON encoding.
+	text, _ := json.Marshal(v)
+	return text
 }

@@ -387,6 +387,19 @@ func TestDeepValues(t *testing.T) {
 	checkRevert(t, before, map[string]any{}, fieldhistory.Diff(before, map[string]any{}, fieldhistory.Options{Limit: 8 << 10}))
 }
 
+// If the names of the changed fields alone are larger than an entry may be, it is not computed what they change.
+func TestManyNames(t *testing.T) {
+	fields := map[string]any{}
+	for i := range 5000 {
+		fields[fmt.Sprintf("f%d", i)] = "x"
+	}
+	bounds := fieldhistory.Bounds{Bytes: 64 << 10}
+	text, err := bounds.Encode(fieldhistory.Entry{Number: 1}, map[string]any{"data": map[string]any{}}, map[string]any{"data": fields}, fieldhistory.Options{})
+	if err != nil || !strings.Contains(string(text), `"truncated":true`) || len(text) > 200 {
+		t.Errorf("entry %.300s, %v", text, err)
+	}
+}
+
 // An entry has at most a quarter of the bytes of a history.
 func TestEncode(t *testing.T) {
 	fields, many := map[string]any{}, map[string]any{}

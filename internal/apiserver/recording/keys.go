@@ -42,8 +42,11 @@ const numberDigits = 19
 
 // entryKey returns the key of an entry in a record.
 func entryKey(record string, number int64) string {
-	return fmt.Sprintf("%s%0*d", record, numberDigits, number)
+	digits := strconv.FormatInt(number, 10)
+	return record + zeros[:numberDigits-len(digits)] + digits
 }
+
+const zeros = "0000000000000000000"
 
 // expiryPrefix is the prefix of the keys that name the records of deleted objects, by the time of the deletion.
 const expiryPrefix = storage.KeyPrefix + storage.InternalPrefix + "/history-deleted/"

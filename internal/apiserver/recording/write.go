@@ -151,8 +151,10 @@ func (w *write) plan(ctx context.Context, again bool) (*etcd.Beside, error) {
 // unchanged notes a write that has no entry, such as one of the status, if this server knows that the newest entry has the content of the
 // object. It returns nil if the server does not know it.
 func (w *write) unchanged() *etcd.Beside {
-	known, ok := w.recorder.states.get(w.was.uid)
-	if !ok || !w.was.on || !w.is.on || w.was.uid != w.is.uid || !known.isOf(w.was.writtenObject) {
+	if !w.was.on || !w.is.on || w.was.uid != w.is.uid {
+		return nil
+	}
+	if known, ok := w.recorder.states.get(w.was.uid); !ok || !known.isOf(w.was.writtenObject) {
 		return nil
 	}
 	return &etcd.Beside{Written: func(revision int64) {
