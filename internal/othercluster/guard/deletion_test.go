@@ -44,7 +44,7 @@ func (d deletion) send(f *fixture) string {
 	var err error
 	switch namespace, _, _ := strings.Cut(d.resource, "/"); {
 	case d.evict:
-		config := f.server.As(f.T, d.user)
+		config := withPatience(f.server.As(f.T, d.user))
 		config.WarningHandler = by.warnings
 		client, failed := kubernetes.NewForConfig(config)
 		if failed != nil {

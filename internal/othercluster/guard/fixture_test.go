@@ -65,7 +65,7 @@ func start(t *testing.T) *fixture {
 func startWith(t *testing.T, of apiserver.Config) *fixture {
 	t.Helper()
 	f := &fixture{T: t, server: servertest.Start(t, of), warnings: &recorder{}}
-	config := f.server.Config(t)
+	config := withPatience(f.server.Config(t))
 	config.WarningHandler = f.warnings
 	var err error
 	if f.client, err = dynamic.NewForConfig(config); err != nil {
@@ -141,8 +141,7 @@ func (f *fixture) serve() {
 	f.Cleanup(f.stop)
 }
 
-// create creates an object of YAML, when its kind is served. On a busy machine etcd may not confirm a write in time, and the guard may not
-// answer in the ten seconds that it has.
+// create creates an object of YAML, when its kind is served. On a busy machine etcd may not confirm a write in time.
 func (f *fixture) create(resource, text string) {
 	f.Helper()
 	obj := yamltest.Object(f, text)
@@ -154,16 +153,11 @@ func (f *fixture) create(resource, text string) {
 			return nil
 		case apierrors.IsTimeout(err):
 			unconfirmed = true
-		case err != nil && !apierrors.IsNotFound(err) && !isWebhookLate(err):
+		case err != nil && !apierrors.IsNotFound(err):
 			f.Fatal(err)
 		}
 		return err
 	})
-}
-
-// isWebhookLate reports whether the API server refused a request because the guard did not answer in time.
-func isWebhookLate(err error) bool {
-	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "context deadline exceeded")
 }
 
 // of returns the client of a resource, such as default/configmaps or immutabilitypolicies.v1alpha1.guard.holdfast.dev.

@@ -35,7 +35,7 @@ spec: {resources: [pods], rules: [no-delete], namespaceSelector: {matchLabels: {
 // as returns the fixture with the rights of another user.
 func (f *fixture) as(user string) *fixture {
 	f.Helper()
-	config, out := f.server.As(f.T, user), *f
+	config, out := withPatience(f.server.As(f.T, user)), *f
 	out.warnings = &recorder{}
 	config.WarningHandler = out.warnings
 	var err error
