@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/internal/apiserver"
@@ -99,18 +101,27 @@ func comparedKinds() []comparedKind {
 func TestInformersEqualPlain(t *testing.T) {
 	t.Parallel()
 	started := servertest.Start(t, apiserver.Config{})
-	server, err := connection.Open(started.Config(t), connection.Options{})
+	server, err := connection.Open(started.Config(t), connection.Options{ReplacementsAsChanges: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
 	used := &usedSource{source: started.Source(), reads: map[schema.GroupVersionResource]int{}}
 	inProcess, plain := inprocess.NewFactory(server, used.objects), informers.NewSharedInformerFactory(server.Typed, 0)
+	var replaced [2]atomic.Int32
 	for _, kind := range comparedKinds() {
-		kind.informer(inProcess)
-		kind.informer(plain)
+		for i, informer := range []cache.SharedIndexInformer{kind.informer(inProcess), kind.informer(plain)} {
+			_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(before, after any) {
+				if uidOf(before) != uidOf(after) {
+					replaced[i].Add(1)
+				}
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
-	changes := newChanges(t, server.Dynamic)
+	changes := newChanges(t, server)
 	changes.make(t, 100) // the informers list what these leave
 	inProcess.StartWithContext(t.Context())
 	plain.StartWithContext(t.Context())
@@ -130,6 +141,19 @@ func TestInformersEqualPlain(t *testing.T) {
 			t.Errorf("%s: the informer did not read in the process", kind.Resource)
 		}
 	}
+	// Deletions in between would not count.
+	for i, name := range []string{"in the process", "plain"} {
+		if n := replaced[i].Load(); n < 10 {
+			t.Errorf("%s: %d replacements were changes of an object", name, n)
+		}
+	}
+}
+
+func uidOf(obj any) types.UID {
+	if object, ok := obj.(metav1.Object); ok {
+		return object.GetUID()
+	}
+	return ""
 }
 
 // usedSource counts how often informers read from a source.
@@ -158,15 +182,16 @@ func (u *usedSource) count(resource schema.GroupVersionResource) int {
 // changes makes random changes of objects.
 type changes struct {
 	client dynamic.Interface
+	rest   rest.Interface
 	random *rand.Rand
 	exist  map[string]bool
 }
 
-func newChanges(t *testing.T, client dynamic.Interface) changes {
+func newChanges(t *testing.T, server *connection.Connection) changes {
 	t.Helper()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	return changes{client: client, random: rand.New(rand.NewPCG(seed, 0)), exist: map[string]bool{}}
+	return changes{client: server.Dynamic, rest: server.Typed.CoreV1().RESTClient(), random: rand.New(rand.NewPCG(seed, 0)), exist: map[string]bool{}}
 }
 
 // make makes a number of changes, one after the other.
@@ -181,7 +206,7 @@ func (c changes) make(t *testing.T, number int) {
 	}
 }
 
-// change creates an object, or updates or deletes it if it exists.
+// change creates an object, or updates, replaces or deletes it if it exists.
 func (c changes) change(t *testing.T, kind comparedKind, name string) error {
 	t.Helper()
 	key := kind.Resource + "/" + name
@@ -200,11 +225,32 @@ func (c changes) change(t *testing.T, kind comparedKind, name string) error {
 	case c.random.IntN(3) == 0:
 		c.exist[key] = false
 		err = objects.Delete(t.Context(), name, metav1.DeleteOptions{})
+	case c.random.IntN(3) == 0:
+		err = c.replace(t, kind, name)
 	default:
 		patch := fmt.Appendf(nil, `{"metadata": {"labels": {"random": "%d"}}}`, c.random.IntN(1000))
 		_, err = objects.Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
 	}
 	return err
+}
+
+// replace replaces an object by one with the same content.
+func (c changes) replace(t *testing.T, kind comparedKind, name string) error {
+	t.Helper()
+	stored, err := c.client.Resource(kind.GroupVersionResource).Namespace(kind.namespace).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(stored.Object)
+	if err != nil {
+		return err
+	}
+	put := c.rest.Put().AbsPath("/apis", kind.Group, kind.Version)
+	if kind.Group == "" {
+		put = c.rest.Put().AbsPath("/api", kind.Version)
+	}
+	return put.NamespaceIfScoped(kind.namespace, kind.namespace != "").Resource(kind.Resource).Name(name).
+		Param("holdfast", "replace").SetHeader("Content-Type", "application/json").Body(body).Do(t.Context()).Error()
 }
 
 // seen reports whether an informer holds the objects of a kind in their current versions.

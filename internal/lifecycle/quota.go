@@ -90,8 +90,15 @@ func (q *quotas) observer(resource schema.GroupResource) cache.ResourceEventHand
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    observe,
-		UpdateFunc: func(_, newObj any) { observe(newObj) },
+		AddFunc: observe,
+		UpdateFunc: func(oldObj, newObj any) {
+			before, ok := oldObj.(quota.Object)
+			if after, isObject := newObj.(quota.Object); ok && isObject && before.GetUID() != after.GetUID() {
+				q.ledger.Replace(resource, before, after)
+				return
+			}
+			observe(newObj)
+		},
 		DeleteFunc: func(obj any) {
 			if deleted, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 				obj = deleted.Obj

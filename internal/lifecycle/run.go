@@ -65,7 +65,7 @@ type Config struct {
 // again. When ctx ends, it stops the controllers, releases the Lease, and returns nil.
 // It returns an error only if the config is invalid.
 func Run(ctx context.Context, config Config) error {
-	server, err := connection.Open(config.Client, connection.Options{UserAgent: userAgent})
+	server, err := connection.Open(config.Client, connection.Options{UserAgent: userAgent, ReplacementsAsChanges: true})
 	if err != nil {
 		return fmt.Errorf("client of the controllers: %w", err)
 	}

@@ -80,6 +80,19 @@ func (l *Ledger) Forget(resource schema.GroupResource, obj Object) {
 	})
 }
 
+// Replace records the usage of an object that has replaced another one of the same name, in one step: the usage is that of one of them at
+// every moment. It releases what the new object uses less.
+func (l *Ledger) Replace(resource schema.GroupResource, old, obj Object) {
+	l.changeAccounts(resource, obj, func(a *account) error {
+		if usage, ok := a.usage[old.GetUID()]; ok {
+			a.usage[obj.GetUID()] = usage
+		}
+		delete(a.usage, old.GetUID())
+		delete(a.deleting, old.GetUID())
+		return l.record(a, obj, time.Now())
+	})
+}
+
 // changeAccounts calls change with each account in the namespace of the object that
 // limits its kind, and enqueues the quota of the account.
 func (l *Ledger) changeAccounts(resource schema.GroupResource, obj Object, change func(*account) error) {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/internal/admission/quota"
@@ -198,4 +199,20 @@ func TestLedgerStuckPodOutOfScope(t *testing.T) {
 	l.observeDeletedPod()
 	l.now = l.now.Add(31 * time.Second)
 	want(t, "stuck", l.compute(), "count/pods=0")
+}
+
+// An object that replaces another one takes over its usage: nothing is released, so the charge of an object that is not observed yet stays.
+func TestLedgerReplaces(t *testing.T) {
+	t.Parallel()
+	l := newLedgerTest(t, "pods")
+	pod := func(uid string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "a", UID: types.UID(uid)}}
+	}
+	l.Observe(pods, pod("old"))
+	l.charge("pods", "2")
+	want(t, "a pod, and a charge for another one", l.compute(), "pods=2")
+	l.Replace(pods, pod("old"), pod("new"))
+	want(t, "the pod is replaced", l.compute(), "pods=2")
+	l.Forget(pods, pod("new"))
+	want(t, "the new pod is deleted", l.compute(), "pods=1")
 }

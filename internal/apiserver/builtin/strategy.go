@@ -27,6 +27,7 @@ import (
 	"holdfast.dev/holdfast/internal/native/rules"
 	"holdfast.dev/holdfast/internal/native/warnings"
 	"holdfast.dev/holdfast/internal/protection"
+	"holdfast.dev/holdfast/internal/replacement"
 )
 
 // strategy prepares and validates the objects of one built-in kind.
@@ -70,6 +71,7 @@ func (s strategy) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	if s.kind.Status && s.kind.Resource != "nodes" {
 		statusOf(obj).SetZero()
 	}
+	keepUsage(ctx, obj)
 	native.DropDisabled(obj, nil)
 	if pod, ok := obj.(*corev1.Pod); ok {
 		for _, text := range native.ConvertAppArmor(pod) {
@@ -81,6 +83,19 @@ func (s strategy) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	}
 	if s.kind.Generation {
 		objectMeta(obj).SetGeneration(1)
+	}
+}
+
+// keepUsage gives a quota the status of the quota that it replaces, as an update does. The status has the limits that admission enforces:
+// without it, the quota would limit nothing until its usage is counted.
+func keepUsage(ctx context.Context, obj runtime.Object) {
+	quota, ok := obj.(*corev1.ResourceQuota)
+	swap := replacement.From(ctx)
+	if !ok || swap == nil {
+		return
+	}
+	if old, ok := swap.Old.(*corev1.ResourceQuota); ok {
+		old.Status.DeepCopyInto(&quota.Status)
 	}
 }
 

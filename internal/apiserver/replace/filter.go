@@ -69,9 +69,13 @@ func New(codecs runtime.NegotiatedSerializer) *Replacer { return &Replacer{codec
 // SetObjects sets the objects before the first request.
 func (r *Replacer) SetObjects(objects Objects) { r.objects = objects }
 
-// Filter turns replacements into creates. It runs after authorization and rights.Filter.
+// Filter turns replacements into creates, and passes on that a watch shows replacements as changes. It runs after authorization and
+// rights.Filter.
 func (r *Replacer) Filter(next http.Handler, maxBody int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if replacement.RequestsChanges(req) {
+			req = req.WithContext(replacement.AsChanges(req.Context()))
+		}
 		if !strings.Contains(req.URL.RawQuery, replaceQuery) {
 			next.ServeHTTP(w, req)
 			return

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
@@ -76,13 +79,20 @@ func (c cluster) as(t testing.TB, user string) cluster {
 	return cluster{other}
 }
 
+// withoutNamespace are resources of the tests whose objects have no namespace.
+var withoutNamespace = []string{
+	"namespaces", "persistentvolumes", "customresourcedefinitions", "clusterroles", "clusterrolebindings", "priorityclasses", "storageclasses",
+	"ingressclasses", "runtimeclasses", "immutabilitypolicies", "validatingwebhookconfigurations", "mutatingwebhookconfigurations",
+	"validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
+}
+
 // path returns the path of an object, or of its collection for an empty name.
 func (c cluster) path(resource schema.GroupVersionResource, name string) string {
 	prefix := "/apis/" + resource.Group + "/" + resource.Version
 	if resource.Group == "" {
 		prefix = "/api/" + resource.Version
 	}
-	if resource.Resource != "namespaces" && resource.Resource != "persistentvolumes" && resource.Resource != "customresourcedefinitions" {
+	if !slices.Contains(withoutNamespace, resource.Resource) {
 		prefix += "/namespaces/" + c.Namespace
 	}
 	return strings.TrimSuffix(prefix+"/"+resource.Resource+"/"+name, "/")
@@ -167,14 +177,20 @@ func with(t testing.TB, object *unstructured.Unstructured, value any, path ...st
 // defineBoats creates a definition with an immutable field, and waits until it is served.
 func defineBoats(t testing.TB, group string) schema.GroupVersionResource {
 	t.Helper()
-	c := cluster{shared.Cluster(t)}
+	boats := schema.GroupVersionResource{Group: group, Version: "v1", Resource: "boats"}
+	cluster{shared.Cluster(t)}.defineBoats(t, boats)
+	return boats
+}
+
+func (c cluster) defineBoats(t testing.TB, boats schema.GroupVersionResource) {
+	t.Helper()
 	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	c.create(t, definitions, `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: boats.`+group+`}
+metadata: {name: boats.`+boats.Group+`}
 spec:
-  group: `+group+`
+  group: `+boats.Group+`
   scope: Namespaced
   names: {plural: boats, kind: Boat}
   versions:
@@ -188,12 +204,15 @@ spec:
         sails: {type: integer, default: 2, minimum: 0}}},
       status: {type: object, properties: {afloat: {type: boolean}}}}}}
 `)
-	boats := schema.GroupVersionResource{Group: group, Version: "v1", Resource: "boats"}
 	waittest.Until(t, "the boats are served", func() error {
 		_, err := c.Dynamic.Resource(boats).List(t.Context(), metav1.ListOptions{})
 		return err
 	})
-	return boats
+}
+
+// dynamicInformer returns an informer of the namespace that reads through the API.
+func (c cluster) dynamicInformer(resource schema.GroupVersionResource) cache.SharedIndexInformer {
+	return dynamicinformer.NewFilteredDynamicInformer(c.Dynamic, resource, c.Namespace, 0, cache.Indexers{}, nil).Informer()
 }
 
 // refused checks that an error has a status and a text.

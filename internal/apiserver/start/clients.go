@@ -23,7 +23,7 @@ type Clients struct {
 }
 
 func newClients(loopback *restclient.Config) (*Clients, error) {
-	server, err := connection.Open(loopback, connection.Options{})
+	server, err := connection.Open(loopback, connection.Options{ReplacementsAsChanges: true})
 	if err != nil {
 		return nil, fmt.Errorf("loopback client: %w", err)
 	}

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/cacher"
+
+	"holdfast.dev/holdfast/internal/replacement"
 )
 
 const (
@@ -43,12 +45,15 @@ func (s waitingStorage) GetList(ctx context.Context, key string, options storage
 	return s.CacheDelegator.GetList(ctx, key, options, list)
 }
 
-// Watch implements storage.Interface. It shows a replacement of an object as two events.
+// Watch implements storage.Interface. It shows a replacement of an object as two events, or as a change if the context asks for that.
 func (s waitingStorage) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
 	s.wait(ctx)
 	inner, err := s.CacheDelegator.Watch(ctx, key, options)
 	if err != nil {
 		return nil, err
+	}
+	if replacement.ShowsChanges(ctx) {
+		return inner, nil
 	}
 	return s.replaced.watch(inner), nil
 }

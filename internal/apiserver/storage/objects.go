@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+
+	"holdfast.dev/holdfast/internal/replacement"
 )
 
 // attempts is how often a list or a watch is tried while the watch cache is not ready. A client of the API sends its request as often.
@@ -33,13 +35,14 @@ func (o objects) ListWithContext(ctx context.Context, options metav1.ListOptions
 	return whenReady(ctx, options, o.store.List)
 }
 
-// WatchWithContext implements cache.ListerWatcherWithContext. The watch ends after the timeout of its options.
+// WatchWithContext implements cache.ListerWatcherWithContext. The watch ends after the timeout of its options. It shows the replacement
+// of an object as a change.
 func (o objects) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	cancel := context.CancelFunc(func() {})
 	if options.TimeoutSeconds != nil {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(*options.TimeoutSeconds)*time.Second)
 	}
-	events, err := whenReady(ctx, options, o.store.Watch)
+	events, err := whenReady(replacement.AsChanges(ctx), options, o.store.Watch)
 	if err != nil {
 		cancel()
 		return nil, err

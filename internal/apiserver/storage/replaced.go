@@ -31,7 +31,7 @@ const replacedBytes = historyBytes
 // is deleted, with a resourceVersion one lower, and the new one is added. A watch that begins at the lower resourceVersion gets both.
 //
 // A watch is passed on as it is until the server sees the first replacement of the resource. Then it ends, as each watch does now and
-// then, and the next one of its client is split.
+// then, and the next one of its client is split. The watches of readers in the server are never split, see replacement.AsChanges.
 type replacedObjects struct {
 	decoder etcd3.Decoder
 	newFunc func() runtime.Object

@@ -17,6 +17,8 @@
 //   - A store returns the objects as the API does: in the version of the resource, with the Go types of k8s.io/api, and with defaults.
 //   - The readers are parts of the server that act for the server. Through the API they would send their requests as an administrator
 //     without limits, so authorization would allow each of them. A source is not given to code that acts for a client.
+//   - Both ways show the replacement of an object as a change, with another UID. A reader that decides about requests has the old object or
+//     the new one at every moment.
 //   - A source has no objects of a resource while another server answers the requests for it.
 //
 // TestInformersEqualPlain in package apiserver compares the informers with the library's informers, which read through the API: both see the

@@ -7,5 +7,5 @@ import (
 
 // Source returns the objects of a resource in this process, or nil if the reader must ask the API for them. Another server may begin or end
 // to answer the requests for a resource at any time, so a reader asks before each list and each watch. The objects implement metav1.Object
-// and belong to a watch cache: a reader does not change them.
+// and belong to a watch cache: a reader does not change them. A watch shows the replacement of an object as a change.
 type Source func(resource schema.GroupVersionResource) cache.ListerWatcherWithContext

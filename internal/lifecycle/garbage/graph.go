@@ -44,11 +44,23 @@ func newGraph(enqueue func(types.UID), counter Counter) *graph {
 func (g *graph) observe(o *object) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.add(o)
+}
+
+// add is observe for callers that hold the lock.
+func (g *graph) add(o *object) {
+	if g.objects[o.uid] == nil {
+		g.count(o, 1)
+	}
+	g.set(o)
+}
+
+// set adds or replaces an object. The caller counts it.
+func (g *graph) set(o *object) {
 	old := g.objects[o.uid]
 	g.objects[o.uid] = o
 	if old == nil {
 		old = &object{}
-		g.count(o, 1)
 		// A reference may have the UID of the object, but another name or kind. The
 		// dependents with such a reference have to be processed. The others need not,
 		// because their owner exists.
@@ -153,12 +165,53 @@ func (g *graph) deleted(uid types.UID) {
 	}
 }
 
-// forget removes an object from the graph, enqueues its dependents, and enqueues owners
-// that wait for it.
+// change updates an object after a watch has reported a change of it. If the graph does not have its UID, the object has replaced the one
+// of the same kind and name. To find that one, change goes through all objects: replacements are rare, and an index by name would cost
+// memory for each object.
+func (g *graph) change(o *object) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.objects[o.uid] == nil {
+		for _, old := range g.objects {
+			if old.kind == o.kind && old.key() == o.key() {
+				g.swap(old, o)
+				return
+			}
+		}
+	}
+	g.add(o)
+}
+
+// replaced removes the object with a UID, and adds the one that has replaced it.
+func (g *graph) replaced(uid types.UID, o *object) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if old := g.objects[uid]; old != nil {
+		g.swap(old, o)
+	} else {
+		g.add(o)
+	}
+}
+
+// swap removes an object, and adds the one that has replaced it. The number of objects stays the same at every moment: with one less, a
+// quota would admit another object.
+func (g *graph) swap(old, o *object) {
+	g.set(o)
+	g.markAbsent(old.uid, old.key())
+	g.drop(old)
+}
+
+// forget removes an object from the graph, see drop.
 func (g *graph) forget(o *object) {
+	g.count(o, -1)
+	g.drop(o)
+}
+
+// drop removes an object from the graph, enqueues its dependents, and enqueues owners
+// that wait for it. The caller counts it.
+func (g *graph) drop(o *object) {
 	delete(g.objects, o.uid)
 	delete(g.kept, o.uid)
-	g.count(o, -1)
 	for uid := range g.dependentsOf(o.uid) {
 		g.enqueue(uid)
 	}

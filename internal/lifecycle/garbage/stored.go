@@ -63,11 +63,13 @@ func (m *storedMonitor) Replace(items []metav1.PartialObjectMetadata) {
 func (m *storedMonitor) Change(change Change) {
 	name := objectName{change.Object.Namespace, change.Object.Name}
 	if !change.Deleted {
-		if old, ok := m.uids[name]; ok && old != change.Object.UID {
-			m.graph.deleted(old) // the object was replaced
-		}
+		old, ok := m.uids[name]
 		m.uids[name] = change.Object.UID
-		m.graph.observe(newObject(m.kind, &change.Object))
+		if now := newObject(m.kind, &change.Object); ok && old != now.uid {
+			m.graph.replaced(old, now)
+		} else {
+			m.graph.observe(now)
+		}
 		return
 	}
 	if uid, ok := m.uids[name]; ok {

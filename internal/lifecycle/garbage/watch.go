@@ -140,8 +140,14 @@ func (m *monitor) Add(obj any) error {
 	return nil
 }
 
-// Update implements cache.ReflectorStore.
-func (m *monitor) Update(obj any) error { return m.Add(obj) }
+// Update implements cache.ReflectorStore. An object with another UID than before has replaced the one of the same name.
+func (m *monitor) Update(obj any) error {
+	if meta, ok := obj.(metav1.Object); ok {
+		m.graph.change(newObject(m.kind, meta))
+		m.definitions.set(meta.GetName(), true)
+	}
+	return nil
+}
 
 // Delete implements cache.ReflectorStore.
 func (m *monitor) Delete(obj any) error {
