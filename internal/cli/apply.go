@@ -65,7 +65,7 @@ func addReplace(applying *cobra.Command, factory cmdutil.Factory) {
 			if r.yes || len(r.allowed) > 0 {
 				return command.Unable(errors.New("--yes and --allow-data-loss are for --replace"))
 			}
-			kubectl(cmd, args)
+			r.applyWithHint(cmd, args, kubectl)
 			return nil
 		}
 		done, err := r.run(cmd, args)

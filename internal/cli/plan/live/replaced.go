@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubectl/pkg/util"
+
+	"holdfast.dev/holdfast/internal/replacement"
 )
 
 // Replacement is an object that must be replaced: the server refuses the update, and accepts a new object.
@@ -33,6 +35,14 @@ func (p *Planner) Replacements() []Replacement {
 		})
 	}
 	return all
+}
+
+// Namespace returns the namespace of the object, empty if it has none.
+func (r Replacement) Namespace() string { return r.in.GetNamespace() }
+
+// Never returns the reason that no object of this kind is ever replaced, empty if objects of it may be.
+func (r Replacement) Never() string {
+	return replacement.Never(r.in.info.Mapping.Resource.GroupResource())
 }
 
 // Carry is how a replacement is carried out.
