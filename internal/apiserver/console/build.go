@@ -13,6 +13,7 @@ import (
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/definition"
 	"holdfast.dev/holdfast/internal/operator/plan"
+	"holdfast.dev/holdfast/internal/replacement"
 	"holdfast.dev/holdfast/internal/series"
 	"holdfast.dev/holdfast/ownership"
 )
@@ -43,7 +44,7 @@ func (s Sources) report(ctx context.Context, of schema.GroupVersionResource, bod
 	}
 	report := &Report{
 		TypeMeta: metav1.TypeMeta{APIVersion: "console.holdfast.dev/v1", Kind: "Report"}, Object: objectOf(obj),
-		Notes: known.notes, Locks: known.locks, Kept: []Kept{},
+		Notes: known.notes, Locks: known.locks, Kept: []Kept{}, NeverReplaced: replacement.Never(of.GroupResource()),
 		Applied: owned.IsApplied(), Drift: fieldsOf(owned.DriftReport()), Fields: fieldsOf(fields),
 	}
 	if note != "" {

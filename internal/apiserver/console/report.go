@@ -18,6 +18,8 @@ type Report struct {
 	// Notes say what is not known, and why.
 	Notes []string `json:"notes"`
 	Locks []Lock   `json:"locks"`
+	// NeverReplaced is the reason that an object of this kind is never replaced by a new one of the same name, empty if it may be.
+	NeverReplaced string `json:"neverReplaced,omitempty"`
 	// Kept are the reasons for which the object cannot be deleted.
 	Kept []Kept `json:"kept"`
 	// Applied means that the object has a last-applied configuration. Drift has the fields that

@@ -113,6 +113,9 @@ spec:
 func testFlag(t *testing.T, s server) {
 	s.create(t, configMaps, "{apiVersion: v1, kind: ConfigMap, metadata: {name: fixed}, immutable: true, data: {a: b}}")
 	report, _ := s.report(t, configMaps+"/fixed")
+	if report.NeverReplaced != "" {
+		t.Errorf("a ConfigMap is never replaced: %s", report.NeverReplaced)
+	}
 	want := []string{".binaryData flag", ".data flag", ".immutable flag"}
 	if diff := cmp.Diff(want, lockLines(report)); diff != "" {
 		t.Errorf("locks (-want +got):\n%s", diff)
@@ -154,6 +157,9 @@ func testMarkers(t *testing.T, s server) {
 	}
 
 	report, _ = s.report(t, definitions+"/widgets.example.com")
+	if report.NeverReplaced == "" {
+		t.Error("a definition may be replaced")
+	}
 	if len(report.Versions) != 1 {
 		t.Fatalf("versions %+v", report.Versions)
 	}

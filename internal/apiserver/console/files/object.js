@@ -6,7 +6,7 @@ import { fieldsOf, writeOf } from './refused.js';
 
 /** objectParts returns the elements of a report, without its plans, and with a section about the history. */
 export function objectParts(report, history) {
-  return [summary(report.object), notes(report.notes), ...versions(report.versions ?? []), kept(report.kept), locks(report.locks), drift(report),
+  return [summary(report.object), notes(report.notes), ...versions(report.versions ?? []), kept(report.kept), locks(report.locks, report.neverReplaced), drift(report),
     refused(report.refused), history, fields(report.fields)]
     .filter((part) => part !== null);
 }
@@ -75,7 +75,7 @@ function kept(all) {
   }));
 }
 
-function locks(all) {
+function locks(all, neverReplaced) {
   const present = all.filter((lock) => !lock.absent);
   const absent = all.filter((lock) => lock.absent);
   const parts = [];
@@ -88,6 +88,12 @@ function locks(all) {
     parts.push(element('details', {},
       element('summary', {}, `${count(absent.length, 'field')} without a value cannot be set`),
       table({ caption: 'Fields that cannot be set', columns: lockColumns, rows: absent.map(lockRow) })));
+  }
+  if (all.length > 0) {
+    parts.push(neverReplaced
+      ? element('p', {}, `Objects of this kind are never replaced by new ones: ${neverReplaced}.`)
+      : element('p', {}, 'Another value takes a new object. ', code('holdfast apply --replace -f FILE'),
+        ' prints what is lost with this one, and writes nothing without --yes.'));
   }
   return section('locks', 'Locked fields', ...parts);
 }
