@@ -11,6 +11,9 @@
 package bounded
 
 import (
+	"iter"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -77,6 +80,30 @@ func (c *Cache[K, V]) Add(key K, value V, size int) {
 	c.entries[key] = entry[V]{value, size}
 	c.size += size
 }
+
+// Entries returns the entries that the cache has when the loop begins, except those that leave it meanwhile. It counts neither hits nor
+// misses. The body of the loop may call the cache.
+func (c *Cache[K, V]) Entries() iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		c.mu.Lock()
+		keys := slices.Collect(maps.Keys(c.entries))
+		c.mu.Unlock()
+		for _, key := range keys {
+			c.mu.Lock()
+			found, ok := c.entries[key]
+			c.mu.Unlock()
+			if ok && !yield(key, found.value) {
+				return
+			}
+		}
+	}
+}
+
+// Clear removes all values.
+func (c *Cache[K, V]) Clear() { c.Remove(func(K) bool { return true }) }
+
+// Name returns the name of the cache in metrics.
+func (c *Cache[K, V]) Name() string { return c.config.Name }
 
 // Remove removes the values whose keys match.
 func (c *Cache[K, V]) Remove(matches func(K) bool) {

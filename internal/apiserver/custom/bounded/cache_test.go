@@ -181,3 +181,29 @@ func figures(t *testing.T, cache bounded.Measured) map[string]float64 {
 	}
 	return out
 }
+
+// A loop over the entries may add and remove entries. It sees none that left the cache meanwhile, and counts no hits.
+func TestEntries(t *testing.T) {
+	t.Parallel()
+	cache := bounded.New(bounded.Config[string, int]{Name: "numbers", Limit: limit, Largest: largest})
+	for i, key := range []string{"a", "b", "c"} {
+		cache.Add(key, i, 1)
+	}
+	seen := map[string]int{}
+	for key, value := range cache.Entries() {
+		seen[key] = value
+		cache.Remove(func(other string) bool { return other != key })
+		cache.Add("new", 7, 1)
+	}
+	if len(seen) != 1 {
+		t.Errorf("the loop has seen %v, want one entry", seen)
+	}
+	cache.Clear()
+	for key := range cache.Entries() {
+		t.Errorf("%s is left", key)
+	}
+	want := map[string]float64{"holdfast_cache_bytes": 0, "holdfast_cache_hits_total": 0, "holdfast_cache_misses_total": 0}
+	if diff := cmp.Diff(want, figures(t, cache)); diff != "" || cache.Name() != "numbers" {
+		t.Errorf("%s, -want +got:\n%s", cache.Name(), diff)
+	}
+}
