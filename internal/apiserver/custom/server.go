@@ -28,6 +28,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"holdfast.dev/holdfast/internal/apiserver/cacheaudit"
 	"holdfast.dev/holdfast/internal/apiserver/custom/answer"
 	"holdfast.dev/holdfast/internal/apiserver/custom/bounded"
 	"holdfast.dev/holdfast/internal/apiserver/custom/documents"
@@ -275,6 +276,12 @@ func (s *Server) Collectors() []prometheus.Collector {
 	caches := append(s.resource.Trees.Caches(), s.sets.Caches()...)
 	caches = append(caches, s.resource.Answers.Caches()...)
 	return append(s.meters.collectors(s.count), bounded.Collector(caches...))
+}
+
+// Audited returns the caches of custom resources for an audit, which reads objects from their origin.
+func (s *Server) Audited(origin answer.Origin) []cacheaudit.Cache {
+	caches := append(s.resource.Trees.Audited(), s.sets.Audited()...)
+	return append(caches, s.resource.Answers.Audited(origin)...)
 }
 
 // count returns how many definitions are served, and how many of them are compiled.

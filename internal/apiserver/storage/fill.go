@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -21,9 +22,21 @@ const (
 	fillPoll    = 5 * time.Millisecond
 )
 
-// fill says whether the last attempt to read all objects into a watch cache has failed. It is false
-// again when the next attempt begins.
-type fill struct{ failed atomic.Bool }
+// fill is the state of the reads into a watch cache.
+type fill struct {
+	// failed says whether the last attempt to read all objects has failed. It is false again when the next attempt begins.
+	failed atomic.Bool
+	// watch is the last watch that the cache reads from.
+	watch atomic.Pointer[relay]
+}
+
+// again makes the cache read all objects again. Its watches end.
+func (f *fill) again() {
+	if from := f.watch.Load(); from != nil {
+		status := apierrors.NewResourceExpired("the watch cache is read again").ErrStatus
+		from.fail(&status)
+	}
+}
 
 // waitingStorage is storage behind a watch cache. A list or a watch waits while the cache is being filled,
 // where the watch cache of Kubernetes answers 429. If the objects cannot be read, for example because a

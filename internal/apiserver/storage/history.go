@@ -51,6 +51,7 @@ func (o Options) decorator(resource schema.GroupResource, kind schema.GroupVersi
 			source = newObservedStorage(source, observer)
 		}
 		filling := &fill{}
+		leaveChecksToAudits()
 		cached, err := cacher.NewCacherFromConfig(cacher.Config{
 			Storage:             datedStorage{source, config.EventsHistoryWindow, &atomic.Int64{}, filling},
 			Versioner:           storage.APIObjectVersioner{},
@@ -74,8 +75,13 @@ func (o Options) decorator(resource schema.GroupResource, kind schema.GroupVersi
 			written = o.Recorder.Record(raw, Recorded{Resource: resource, Kind: kind, Codec: config.Codec, New: newFunc})
 		}
 		delegator := cacher.NewCacheDelegator(cached, written)
+		closed := o.WatchCaches.add(&watchCache{
+			resource: resource, cached: cached, fill: filling, client: o.Client, prefix: resourcePrefix, keyOf: keyFunc, newList: newListFunc,
+			stored: newPlainObjects(config, newFunc), limit: cachePage,
+		})
 		return waitingStorage{delegator, cached, filling, replaced, config.GroupResource}, sync.OnceFunc(func() {
 			filling.failed.Store(true)
+			closed()
 			delegator.Stop()
 			cached.Stop()
 			destroyRaw()
@@ -132,7 +138,7 @@ func (s datedStorage) Watch(ctx context.Context, key string, options storage.Lis
 		s.fill.failed.Store(true)
 		return nil, err
 	}
-	return newRelay(inner, func(event watch.Event) watch.Event {
+	dated := newRelay(inner, func(event watch.Event) watch.Event {
 		if filling && event.Type == watch.Error {
 			s.fill.failed.Store(true)
 		}
@@ -142,7 +148,9 @@ func (s datedStorage) Watch(ctx context.Context, key string, options storage.Lis
 			event.Object = &datedObject{obj, timed.RecordTime().Add(ahead)}
 		}
 		return event
-	}), nil
+	})
+	s.fill.watch.Store(dated)
+	return dated, nil
 }
 
 // datedObject is the object of an event with the time of the event.

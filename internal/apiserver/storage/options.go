@@ -59,6 +59,8 @@ type Options struct {
 	// Counts records the number of stored objects; priority and fairness estimates the
 	// cost of lists from it.
 	Counts fcrequest.StorageObjectCountTracker
+	// WatchCaches collects the watch caches, for audits. It may be nil.
+	WatchCaches *WatchCaches
 	// JSON lists the resources with Go types that have no protobuf encoding. They are
 	// stored as JSON, under a key that names their API group.
 	JSON []schema.GroupResource

@@ -13,5 +13,5 @@
 // place, because all objects from the cache share them. The text is compared as a whole, so that a stored text never yields the
 // object of another one. A build with the tag frozen, or with the race detector, checks both: it stops with a panic if a kept tree was
 // changed, or if an added object is not what its text is decoded to. TestTreesAreDecoded in package served compares both forms, and
-// TestWrongTree corrupts the cache.
+// TestWrongTree corrupts the cache. A server compares each kept tree with its text while it runs, see package cacheaudit.
 package kept

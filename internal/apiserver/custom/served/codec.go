@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
 	"holdfast.dev/holdfast/internal/apiserver/custom/text"
 	"holdfast.dev/holdfast/internal/apiserver/recording"
+	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/ownership"
 )
 
@@ -114,6 +115,17 @@ func (c codec) Lists() ownership.Lists { return c.version.Kind.Storage().Owned.L
 func (c codec) isDecodedToItself(obj *object.Object) bool {
 	_, hasStatus := obj.Object["status"]
 	return (hasStatus || !c.defaultsStatus) && !text.HasWholeFloat(obj.Object)
+}
+
+var _ storage.Comparer = codec{}
+
+// Same implements storage.Comparer.
+func (c codec) Same(cached runtime.Object, stored []byte, revision int64) (same, known bool) {
+	anew, err := c.version.Anew(stored, revision)
+	if err != nil {
+		return false, false
+	}
+	return text.Same(anew.Object, object.From(cached).Object), true
 }
 
 // check stops with a panic if an object is not what its text is decoded to, in a build that checks shared values. The codec keeps the
