@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 
@@ -8,6 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/internal/admission/keep"
+	"holdfast.dev/holdfast/internal/apiserver/cacheaudit"
 	"holdfast.dev/holdfast/internal/apiserver/referrers"
 	"holdfast.dev/holdfast/internal/connection/inprocess"
 )
@@ -19,6 +21,12 @@ const DrainTimeout = drainTimeout
 func (s *Server) OnStart(name string, do func() error) error {
 	return s.served.hooks.OnStart(name, func(genericapiserver.PostStartHookContext) error { return do() })
 }
+
+// AuditCaches compares all caches with etcd once.
+func (s *Server) AuditCaches(ctx context.Context) { s.served.auditor.Audit(ctx) }
+
+// Auditor returns what compares the caches with etcd.
+func (s *Server) Auditor() *cacheaudit.Auditor { return s.served.auditor }
 
 // Source returns the source of the server's informers.
 func (s *Server) Source() inprocess.Source { return s.served.source }

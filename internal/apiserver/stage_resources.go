@@ -10,6 +10,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
+	"holdfast.dev/holdfast/internal/apiserver/cacheaudit"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/gate"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
@@ -47,6 +48,8 @@ type resourcesStage struct {
 	references *referrers.Index
 	// definitionsRead is closed when the stored definitions are served.
 	definitionsRead <-chan struct{}
+	// auditor compares the caches with etcd.
+	auditor *cacheaudit.Auditor
 }
 
 // serveResources is the stage that opens the registries and installs them. On an
@@ -127,6 +130,14 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	b.Metrics.CountAgents(stored.selection)
 	b.Metrics.MeasureStorage(b.Etcd)
 	b.Metrics.MustRegister(customResources.Collectors()...)
+	// Watch caches are filled from the other caches.
+	auditor := cacheaudit.New(cacheaudit.Config{Interval: b.Config.CacheAuditInterval, Caches: func() []cacheaudit.Cache {
+		return append(customResources.Audited(stored.readable), stored.watchCaches.Audited()...)
+	}})
+	b.Metrics.MustRegister(auditor.Collectors()...)
+	if err := i.hooks.InBackground("audit-caches", auditor.Run); err != nil {
+		return resourcesStage{}, err
+	}
 	b.Metrics.Serve(server, b.Config.Profiling)
 	i.serveConsole(consoleSources(b, identity, admission, customResources))
 	read := make(chan struct{})
@@ -158,6 +169,6 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 		}),
 		stored:         storedObjects{readable: stored.readable, custom: customResources, router: i.Router},
 		storageVersion: customResources.StorageVersion, definition: customResources.Definition, definitionsRead: read, validity: checks,
-		references: b.References,
+		references: b.References, auditor: auditor,
 	}, nil
 }

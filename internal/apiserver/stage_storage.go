@@ -23,6 +23,8 @@ type storageStage struct {
 	selection *selection.Selection
 	// recorder records the history of objects.
 	recorder *recording.Recorder
+	// watchCaches are those of all stores that are open.
+	watchCaches *storage.WatchCaches
 }
 
 // openStorage is the stage that gives registries their storage. It checks that the
@@ -53,9 +55,10 @@ func openStorage(ctx context.Context, b start.Base) (storageStage, error) {
 	}
 	recorder.Serve(b.Generic)
 	b.Metrics.MustRegister(recorder.Collectors()...)
+	caches := &storage.WatchCaches{}
 	b.Generic.RESTOptionsGetter = storage.Options{
 		Client: b.Etcd, Scheme: b.Scheme, Codecs: b.Codecs, Transformers: encrypted.Transformers, Observers: recorder.Observe(observers), Recorder: recorder, Counts: b.Generic.StorageObjectCountTracker,
-		JSON: []schema.GroupResource{definitions.Resource},
+		WatchCaches: caches, JSON: []schema.GroupResource{definitions.Resource},
 	}
-	return storageStage{readable: readable, usage: usage, selection: selected, recorder: recorder}, nil
+	return storageStage{readable: readable, usage: usage, selection: selected, recorder: recorder, watchCaches: caches}, nil
 }

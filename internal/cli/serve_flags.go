@@ -50,6 +50,8 @@ func (s *serveSettings) addOwnFlags(flags *pflag.FlagSet) {
 		"clients become invalid); the annotation "+definition.GateAnnotation+" of a definition goes before it")
 	flags.DurationVar(&s.config.DefinitionScanTimeout, "definition-scan-timeout", 20*time.Second, "how long the server reads stored objects "+
 		"to judge a change of their definition")
+	flags.DurationVar(&s.config.CacheAuditInterval, "cache-audit-interval", 5*time.Minute, "time after which the server compares its caches with "+
+		"etcd again; 0 turns this off")
 	flags.BoolVar(&s.operators, "operators", true, "serve operator packages: their kinds, their admission and their controller; false "+
 		"leaves that to \"holdfast kudo init\" and \"holdfast kudo manager\"")
 	flags.StringVar(&s.config.RulesDir, "rules-dir", "", "directory with ImmutabilityPolicies in files: they are in force from the start, "+

@@ -106,6 +106,8 @@ type Server struct {
 	// RecheckInterval is the time after which the server reads the stored objects of a definition again, some of which are invalid. The
 	// default is 10 minutes.
 	RecheckInterval time.Duration
+	// CacheAuditInterval is the time between two comparisons of the caches with etcd. Zero means that there are none.
+	CacheAuditInterval time.Duration
 	// MigrationPatience is how long a stored object may fail to be written before its migration fails. The default is 20 seconds.
 	MigrationPatience time.Duration
 	// MigrationRate is how many objects the server writes in a second for migrations at most. The default is 500.
@@ -191,6 +193,9 @@ func (c Server) WithDefaults() (Server, error) {
 	}
 	if c.DefinitionScanTimeout < 0 || c.DefinitionScanTimeout > maxScanTimeout {
 		return c, fmt.Errorf("definition scan timeout %v: must be between 1ns and %v", c.DefinitionScanTimeout, maxScanTimeout)
+	}
+	if c.CacheAuditInterval < 0 {
+		return c, fmt.Errorf("cache audit interval %v: must not be negative", c.CacheAuditInterval)
 	}
 	if c.RecheckInterval == 0 {
 		c.RecheckInterval = defaultRecheckInterval
