@@ -47,6 +47,9 @@ func TestJudge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if name == "caches" {
+			return caches(families)
+		}
 		if name == "webhooks" {
 			return webhooks(families, map[string]bool{"a": true})
 		}
@@ -59,6 +62,13 @@ func TestJudge(t *testing.T) {
 			`apiserver_request_duration_seconds_bucket{` + labels + `,le="1"} ` + fast + "\n" +
 			`apiserver_request_duration_seconds_bucket{` + labels + `,le="+Inf"} 1000` + "\n" +
 			`apiserver_request_duration_seconds_count{` + labels + "} 1000\n"
+	}
+	audited := func(differences string) string {
+		const metric = "holdfast_cache_audit_"
+		return "# TYPE " + metric + "duration_seconds gauge\n" + metric + "duration_seconds 2\n" +
+			"# TYPE " + metric + "entries_total counter\n" + metric + `entries_total{cache="watch",result="same"} 40` + "\n" +
+			"# TYPE " + metric + "differences_total counter\n" + metric + `differences_total{cache="trees"} ` + differences + "\n" +
+			metric + `differences_total{cache="watch"} 0` + "\n"
 	}
 	webhook := func(name string, all, fast int) string {
 		const metric = "apiserver_admission_webhook_admission_duration_seconds"
@@ -126,6 +136,9 @@ func TestJudge(t *testing.T) {
 		"a node was deleted":        {reporting(nil, deleted(-30*time.Second), now), []state{warning}},
 		"a node was deleted before": {reporting(nil, deleted(-time.Hour), now), []state{good}},
 		"a node is ahead":           {node(corev1.ConditionTrue, time.Hour, ptr.To[int32](40)), []state{warning}},
+		"no audits":                 {served("caches", ""), []state{skipped}},
+		"right caches":              {served("caches", audited("0")), []state{good}},
+		"a wrong cache":             {served("caches", audited("3")), []state{failure}},
 		"fast requests":             {served("requests", histogram("GET", "995")), []state{good}},
 		"slow requests":             {served("requests", histogram("GET", "980")), []state{warning}},
 		"watches are long":          {served("requests", histogram("WATCH", "0")), []state{good}},

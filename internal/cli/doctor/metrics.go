@@ -24,7 +24,8 @@ func (s *server) requests(ctx context.Context) []check {
 	if err != nil {
 		return []check{unread("requests", err)}
 	}
-	return append(webhooks(families, s.configured(ctx)), slowRequests(families["apiserver_request_duration_seconds"])...)
+	all := append(webhooks(families, s.configured(ctx)), slowRequests(families["apiserver_request_duration_seconds"])...)
+	return append(all, caches(families)...)
 }
 
 // metrics reads the metrics of the server.
