@@ -44,9 +44,9 @@ func soakTime(t *testing.T) time.Duration {
 }
 
 // Memory does not grow with the number of writes: the watch cache and etcd keep a bounded
-// number of events.
+// number of events. Audits compare the caches with etcd meanwhile, and find no difference.
 func TestSoakMemory(t *testing.T) {
-	server := servertest.StartProcess(t, apiserver.Config{DataDir: t.TempDir()})
+	server := servertest.StartProcess(t, apiserver.Config{DataDir: t.TempDir(), CacheAuditInterval: time.Second})
 	ctx, cancel := context.WithTimeout(t.Context(), soakTime(t))
 	defer cancel()
 
@@ -69,6 +69,11 @@ func TestSoakMemory(t *testing.T) {
 	})
 	clients.Wait()
 	t.Logf("%d writes of %d bytes by %d clients in %s: peak %d MB resident", writes.Load(), soakBytes, soakClients, soakTime(t), peak)
+	for line := range strings.Lines(metrics(t, server.Client(t))) {
+		if name, n, ok := strings.Cut(line, "} "); ok && strings.HasPrefix(name, "holdfast_cache_audit_differences_total{") && strings.TrimSpace(n) != "0" {
+			t.Errorf("a cache differed from etcd: %s", line)
+		}
+	}
 	if writes.Load() == 0 {
 		t.Error("nothing was written")
 	}
@@ -98,6 +103,16 @@ func rewrite(ctx context.Context, client kubernetes.Interface, number int, write
 		writes.Add(1)
 	}
 	return nil
+}
+
+// metrics returns the metrics of a server.
+func metrics(t *testing.T, client kubernetes.Interface) string {
+	t.Helper()
+	text, err := client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // residentMB returns the resident memory of a process in MB.

@@ -107,16 +107,32 @@ func (p *process) signal(signal syscall.Signal) { _ = p.cmd.Process.Signal(signa
 type tail struct {
 	mutex sync.Mutex
 	text  string
+	// wrongCache is the line about a cache that differed from etcd.
+	wrongCache string
 }
 
 func (l *tail) Write(p []byte) (int, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.text += string(p)
+	if l.wrongCache == "" {
+		for line := range strings.Lines(l.text) {
+			if strings.Contains(line, "a cache differs from what it is computed from") {
+				l.wrongCache = line
+			}
+		}
+	}
 	if excess := len(l.text) - 4<<10; excess > 0 {
 		l.text = l.text[excess:]
 	}
 	return len(p), nil
+}
+
+// alarm returns the line about a cache that differed from etcd, empty if there was none.
+func (l *tail) alarm() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.wrongCache
 }
 
 func (l *tail) String() string {

@@ -19,9 +19,12 @@ type server struct {
 	client atomic.Pointer[client]
 }
 
+// auditInterval is the time between two comparisons of the caches of a server with etcd. A test fails if one finds a difference.
+const auditInterval = "2s"
+
 // newServer returns a server that is not started.
 func newServer(dataDir string, flags ...string) *server {
-	return &server{dataDir: dataDir, flags: slices.Concat([]string{"serve", "--data-dir", dataDir, "--secure-port", "0"}, flags)}
+	return &server{dataDir: dataDir, flags: slices.Concat([]string{"serve", "--data-dir", dataDir, "--secure-port", "0", "--cache-audit-interval", auditInterval}, flags)}
 }
 
 // kubeconfig returns the file with the credential of the administrator.
@@ -36,7 +39,12 @@ func (s *server) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.kill)
+	t.Cleanup(func() {
+		p.kill()
+		if line := p.output.alarm(); line != "" {
+			t.Errorf("a cache of the server differed from etcd: %s", line)
+		}
+	})
 	s.process = p
 	s.connect(t)
 }

@@ -40,6 +40,10 @@ func (a *Auditor) Run(ctx context.Context) {
 	if a.config.Interval == 0 {
 		return
 	}
+	for _, cache := range a.config.Caches() {
+		// An alert sees an increase only if the metric was there before.
+		a.metrics.count(cache.Name(), &Pass{}, nil)
+	}
 	for {
 		timer := time.NewTimer(a.config.Interval*9/10 + rand.N(a.config.Interval/5+1))
 		select {

@@ -125,6 +125,10 @@ func TestRun(t *testing.T) {
 			auditor.Run(ctx)
 			close(ended)
 		}()
+		synctest.Wait()
+		if n, ok := figures(t, auditor)["differences_total trees"]; !ok || n != 0 {
+			t.Errorf("the metric before the first audit is %v, %t", n, ok)
+		}
 		time.Sleep(3 * interval)
 		cancel()
 		<-ended

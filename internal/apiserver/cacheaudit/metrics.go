@@ -40,7 +40,7 @@ func (m metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.differences, m.entries, m.failures, m.duration, m.success}
 }
 
-// count adds the result of one cache. A cache without differences has the metric too, so that an alert sees the first one.
+// count adds the result of one cache. A cache without differences has the metric too.
 func (m metrics) count(cache string, pass *Pass, err error) {
 	m.differences.WithLabelValues(cache).Add(float64(pass.different))
 	for result, n := range map[string]int{"same": pass.same, "different": pass.different, "skipped": pass.skipped} {

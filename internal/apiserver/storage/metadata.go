@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -137,11 +138,13 @@ func storedUnder(resource schema.GroupResource) string {
 	return KeyPrefix + "/" + customPrefix(resource) + "/"
 }
 
-func isBuiltIn(resource schema.GroupResource) bool {
+func isBuiltIn(resource schema.GroupResource) bool { return builtIn()[resource] }
+
+// builtIn has the resources of the built-in kinds.
+var builtIn = sync.OnceValue(func() map[schema.GroupResource]bool {
+	all := map[schema.GroupResource]bool{}
 	for _, kind := range native.Kinds() {
-		if kind.GroupResource() == resource {
-			return true
-		}
+		all[kind.GroupResource()] = true
 	}
-	return false
-}
+	return all
+})
