@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -123,7 +124,7 @@ func breakServer(t *testing.T, client kubernetes.Interface) {
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	server := servertest.Start(t, apiserver.Config{DataDir: dir, Version: "test"})
+	server := servertest.Start(t, apiserver.Config{DataDir: dir, Version: "test", CacheAuditInterval: time.Hour})
 	client := server.Client(t)
 	waittest.Until(t, "a leader", func() error {
 		_, err := client.CoordinationV1().Leases("kube-system").Get(t.Context(), servertest.ControllersLease, metav1.GetOptions{})
@@ -134,7 +135,8 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("exit code %d for a server that works", code)
 	}
 	want(t, out, "CHECK", "serves Kubernetes v1.", "same time", "the server is ready", "the client certificate ends in 36",
-		"server and this program are test", "none ends within 30 days", "in-process: version 3.", " is the leader", "objects can be read")
+		"server and this program are test", "none ends within 30 days", "in-process: version 3.", " is the leader", "objects can be read",
+		"none differed from etcd in 0 comparisons")
 
 	breakServer(t, client)
 	// The server notices after a moment that nothing serves the aggregated API.
