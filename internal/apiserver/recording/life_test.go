@@ -69,9 +69,10 @@ func (l *life) step(ctx context.Context, f fixture) error {
 	return patch(fmt.Sprintf(`{"data":{"key-%d":"%d"}}`, rand.IntN(5), value))
 }
 
-// note keeps the state that a write has made.
+// note keeps the state that a write has made. A write that removes the last finalizer of a deleted object removes the object; its answer has
+// never been stored.
 func (l *life) note(obj *unstructured.Unstructured, err error) error {
-	if err == nil {
+	if err == nil && (obj.GetDeletionTimestamp() == nil || len(obj.GetFinalizers()) > 0) {
 		l.states.add(obj)
 	}
 	return err
