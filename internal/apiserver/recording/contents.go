@@ -16,6 +16,8 @@ type Contents interface {
 	Earlier(obj runtime.Object, apiVersion string) (map[string]any, error)
 	// Lists says which lists of the stored version have items with keys.
 	Lists() ownership.Lists
+	// IsStored reports whether objects of this version are stored as they are, without a conversion.
+	IsStored() bool
 }
 
 // contents has the contents of the objects of a resource, without seals.
@@ -34,7 +36,7 @@ type kept interface {
 	content() (*content, error)
 	// changed returns the contents of the object and of its update. They have at least the fields that differ.
 	changed(updated runtime.Object) (before, after *content, err error)
-	// isFixed reports whether the object that a server reads from etcd has the same content as the one that the server has written.
+	// isFixed reports whether the object that this storage reads from etcd has the same content as the one that it has written.
 	isFixed() bool
 	// earlier returns the content of the object in a version in which it was stored earlier. It returns nil if the server cannot convert it.
 	earlier(apiVersion string) *content
@@ -115,8 +117,8 @@ func (k customKept) changed(updated runtime.Object) (before, after *content, err
 	return k.is, after, err
 }
 
-// isFixed implements kept. Another schema may prune fields, and another conversion may give other values.
-func (customKept) isFixed() bool { return false }
+// isFixed implements kept. A storage has one schema. A conversion may give other values for the same stored object.
+func (k customKept) isFixed() bool { return k.IsStored() }
 
 func (k customKept) earlier(apiVersion string) *content {
 	values, err := k.Earlier(k.obj, apiVersion)

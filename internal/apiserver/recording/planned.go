@@ -45,7 +45,7 @@ func (p *planned) update(ctx context.Context) error {
 		return err
 	}
 	before, stored := is.after, len(is.sizes)
-	if p.current = is.isOf(of) && !p.again; !p.current || !p.was.kept.isFixed() {
+	if p.current = is.isOf(of) && !p.again; !p.current || is.by != p.number || !p.was.kept.isFixed() {
 		whole, err := p.formerContent(ctx)
 		if err != nil {
 			return err
@@ -208,7 +208,7 @@ func (p *planned) written(revision int64) {
 	}
 	for uid, is := range p.states {
 		r.used.Store(true)
-		is.created, is.seen = revision, revision
+		is.created, is.seen, is.by = revision, revision, p.number
 		r.states.Add(uid, is)
 	}
 	r.metrics.entries.Add(float64(p.entries))

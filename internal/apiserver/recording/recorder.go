@@ -43,6 +43,8 @@ type Recorder struct {
 	// bytes is about the sum of the sizes of all entries. grown is by how much it has grown since the last survey, and surveys asks for one.
 	bytes, grown atomic.Int64
 	surveys      chan struct{}
+	// storages is the number of storages.
+	storages atomic.Uint64
 }
 
 // New returns a recorder.
@@ -73,7 +75,7 @@ func (r *Recorder) Record(raw apistorage.Interface, of storage.Recorded) apistor
 	if excluded[of.Resource] {
 		return raw
 	}
-	s := &store{Interface: raw, recorder: r, resource: of.Resource, newFunc: of.New}
+	s := &store{Interface: raw, recorder: r, number: r.storages.Add(1), resource: of.Resource, newFunc: of.New}
 	if contents, ok := of.Codec.(Contents); ok {
 		s.contents = custom{contents}
 	} else {

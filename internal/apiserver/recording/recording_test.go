@@ -1,6 +1,8 @@
 package recording_test
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/fieldhistory"
+	"holdfast.dev/holdfast/internal/waittest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 const web = `
@@ -144,6 +149,41 @@ func TestRecord(t *testing.T) {
 	}
 	if _, _, err := read(t.Context(), f.Config, pathOf(deployments, "web"), ""); !apierrors.IsNotFound(err) {
 		t.Errorf("the history of an object that is gone: %v", err)
+	}
+}
+
+// A definition that has another schema prunes a field of a stored object. The next write says that the object has changed without an entry.
+func TestPrunedField(t *testing.T) {
+	t.Parallel()
+	f := start(t, apiserver.Config{})
+	f.create(definitions, definition)
+	f.awaitResource(boats)
+	f.create(boats, `{apiVersion: recording.example.com/v1, kind: Boat, metadata: {name: boat, labels: {holdfast.dev/history: fields}}, spec: {name: argo}}`)
+	f.patch(boats, "boat", `{"spec":{"sails":2}}`)
+	live, err := f.Dynamic.Resource(definitions).Get(t.Context(), "boats.recording.example.com", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := yamltest.Object(t, strings.Replace(definition, "              name: {type: string}\n", "", 1))
+	changed.SetResourceVersion(live.GetResourceVersion())
+	if _, err := f.Dynamic.Resource(definitions).Update(t.Context(), changed, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var current *unstructured.Unstructured
+	sails := 2
+	waittest.Until(t, "the field is pruned", func() bool {
+		sails++
+		current = f.patch(boats, "boat", fmt.Sprintf(`{"spec":{"sails":%d}}`, sails))
+		_, has, _ := unstructured.NestedString(current.Object, "spec", "name")
+		return !has
+	})
+	list := f.history(boats, "boat")
+	if want := fmt.Sprintf("update truncated\n%d update .spec.sails: %d -> %d", len(list.Items), sails-1, sails); !strings.HasSuffix(shown(list), want) ||
+		strings.Count(shown(list), "truncated") != 1 {
+		t.Errorf("history does not end with %q:\n%s", want, shown(list))
+	}
+	if got := strconv.FormatUint(fieldhistory.Fingerprint(fieldhistory.Content(current.Object)), 16); got != list.Fingerprint {
+		t.Errorf("the fingerprint is %s, and that of the history %s", got, list.Fingerprint)
 	}
 }
 

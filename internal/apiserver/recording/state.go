@@ -24,6 +24,9 @@ type state struct {
 	// seen is the revision of the newest write of the object that this server made, if the object has the content after the newest entry
 	// since. It is zero if the state was read from etcd.
 	seen int64
+	// by is the number of the storage that made this write. The storage of another version, or of the same one with another schema, may see
+	// other content.
+	by uint64
 	// after is the fingerprint of the content after the newest entry.
 	after uint64
 	// apiVersion is that of the newest entry.

@@ -19,6 +19,8 @@ import (
 type store struct {
 	apistorage.Interface
 	recorder *Recorder
+	// number is that of the storage, from 1 on.
+	number   uint64
 	resource schema.GroupResource
 	contents contents
 	newFunc  func() runtime.Object

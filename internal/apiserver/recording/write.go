@@ -160,7 +160,9 @@ func (w *write) unchanged() *etcd.Beside {
 	return &etcd.Beside{Written: func(revision int64) {
 		// Another write of the object may be noted by now.
 		if known, ok := w.recorder.states.get(w.was.uid); ok && known.isOf(w.was.writtenObject) {
-			known.seen = revision
+			if known.seen = revision; known.by != w.number {
+				known.by = 0
+			}
 			w.recorder.states.Add(w.was.uid, known)
 		}
 	}}

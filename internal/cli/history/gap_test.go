@@ -103,6 +103,12 @@ func TestFingerprints(t *testing.T) {
 			if _, err := objects.Create(t.Context(), obj, metav1.CreateOptions{}); err != nil {
 				continue // it depends on other objects
 			}
+			// The server computes the fingerprint after an update from the one before and from the difference.
+			for _, value := range []string{"one", "two"} {
+				patch := `{"metadata":{"labels":{"updated":"` + value + `"},"annotations":{"updated":"` + value + `"}}}`
+				// An error means that a controller has deleted it.
+				_, _ = objects.Patch(t.Context(), obj.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+			}
 			live, err := objects.Get(t.Context(), obj.GetName(), metav1.GetOptions{})
 			if err != nil {
 				continue // a controller has deleted it

@@ -110,6 +110,9 @@ func (c codec) Earlier(obj runtime.Object, apiVersion string) (map[string]any, e
 // Lists implements recording.Contents. The server has compiled the types of the kind, because it writes an object.
 func (c codec) Lists() ownership.Lists { return c.version.Kind.Storage().Owned.Lists() }
 
+// IsStored implements recording.Contents.
+func (c codec) IsStored() bool { return c.version.GroupVersion() == c.stored }
+
 // isDecodedToItself reports whether the text of an object that a write has prepared is decoded to the object. A new object is stored without
 // the default of its status.
 func (c codec) isDecodedToItself(obj *object.Object) bool {
