@@ -178,7 +178,8 @@ func (p *planned) add(ctx context.Context, of writtenObject, is state, c change)
 	}
 	entry := etcd.Pair{Key: key, Value: stored}
 	p.beside.Puts = append(p.beside.Puts, entry)
-	is.sizes = append(slices.Clip(is.sizes), int32(len(stored)))
+	// append would make place for as many sizes again.
+	is.sizes = slices.Concat(is.sizes, []int32{int32(len(stored))})
 	p.entries++
 	p.bytes += sizeOf(entry)
 	p.states[of.uid] = is
