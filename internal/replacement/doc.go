@@ -1,4 +1,5 @@
-// Package replacement has the rules of replacements: which objects may be replaced by new ones of the same name, and what is lost.
+// Package replacement has the rules of replacements: which objects may be replaced by new ones of the same name, what is lost, and what
+// becomes of the dependents.
 //
 // A replacement deletes an object and creates another one of the same kind and name, in one write of the store. So no reader sees a
 // moment without the object. The new object has another UID. A Swap is the replacement that a request makes; it is in the context of

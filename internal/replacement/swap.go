@@ -2,7 +2,10 @@ package replacement
 
 import (
 	"context"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -16,6 +19,10 @@ type Swap struct {
 	Old runtime.Object
 	// Revision is the revision of the last write of the old object: the store replaces only this state.
 	Revision int64
+	// Kind is that of the object.
+	Kind string
+	// Dependents says what becomes of the dependents of the old object.
+	Dependents Dependents
 	// DryRun says that nothing is written.
 	DryRun bool
 }
@@ -39,4 +46,19 @@ func For(ctx context.Context, objectKey string) *Swap {
 		return swap
 	}
 	return nil
+}
+
+// Record returns what the store writes beside the object that replaces the old one, nil for nothing.
+func (s *Swap) Record(created metav1.Object, now time.Time) *Record {
+	old, err := meta.Accessor(s.Old)
+	if err != nil || s.Dependents == Collect {
+		return nil
+	}
+	record := &Record{
+		Group: s.Resource.Group, Kind: s.Kind, Namespace: old.GetNamespace(), Name: old.GetName(), Old: old.GetUID(), Time: now,
+	}
+	if s.Dependents == Adopt {
+		record.New = created.GetUID()
+	}
+	return record
 }
