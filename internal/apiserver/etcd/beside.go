@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"slices"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -27,9 +28,41 @@ type Plan func(ctx context.Context, again bool) (*Beside, error)
 
 type planKey struct{}
 
-// WithPlan returns a context in which a Storage writes other keys beside an object.
+// WithPlan returns a context in which a Storage writes other keys beside an object, together with those of the plans that the context has already.
+// No two plans may write the same key.
 func WithPlan(ctx context.Context, plan Plan) context.Context {
+	if former, ok := ctx.Value(planKey{}).(Plan); ok {
+		plan = former.and(plan)
+	}
 	return context.WithValue(ctx, planKey{}, plan)
+}
+
+// and returns a plan that carries out both.
+func (p Plan) and(other Plan) Plan {
+	return func(ctx context.Context, again bool) (*Beside, error) {
+		first, err := p(ctx, again)
+		if err != nil {
+			return nil, err
+		}
+		second, err := other(ctx, again)
+		switch {
+		case err != nil || first == nil:
+			return second, err
+		case second == nil:
+			return first, nil
+		}
+		return &Beside{
+			Absent: slices.Concat(first.Absent, second.Absent), Present: slices.Concat(first.Present, second.Present),
+			Puts: slices.Concat(first.Puts, second.Puts), Deletes: slices.Concat(first.Deletes, second.Deletes),
+			Written: func(revision int64) {
+				for _, written := range []func(int64){first.Written, second.Written} {
+					if written != nil {
+						written(revision)
+					}
+				}
+			},
+		}, nil
+	}
 }
 
 // planOf returns the plan of a context. Without one, the result plans nothing.

@@ -32,6 +32,8 @@ const (
 	HistoryPrefix = KeyPrefix + InternalPrefix + "/history/"
 	// HistoryKey is the key of the secret by which history compares the values of Secrets. It is encrypted like a Secret.
 	HistoryKey = KeyPrefix + InternalPrefix + "/history-key"
+	// ReplacedPrefix is the prefix of the keys of the records of package replacement. A key ends with the UID of the replaced object.
+	ReplacedPrefix = KeyPrefix + InternalPrefix + "/replaced/"
 )
 
 // customPrefix returns the part of the keys of custom resources that follows KeyPrefix.

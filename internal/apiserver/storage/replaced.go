@@ -187,8 +187,15 @@ func (w *splitWatch) split(event watch.Event) []watch.Event {
 // Create implements storage.Interface. If the object replaces another one, the store compares the revision of that one, and an error says
 // that another write came first.
 func (s waitingStorage) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
+	swap := replacement.For(ctx, KeyPrefix+key)
+	if swap != nil {
+		var err error
+		if ctx, err = withRecord(ctx, swap, obj); err != nil {
+			return err
+		}
+	}
 	err := s.CacheDelegator.Create(ctx, key, obj, out, ttl)
-	if storage.IsExist(err) && replacement.For(ctx, KeyPrefix+key) != nil {
+	if storage.IsExist(err) && swap != nil {
 		return apierrors.NewConflict(s.resource, path.Base(key), errWrittenMeanwhile)
 	}
 	return err
