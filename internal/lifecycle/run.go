@@ -46,6 +46,8 @@ type Config struct {
 	// StorageVersion returns the storage versions of custom resources. The garbage collector
 	// and the deletion of namespaces write in these versions. It may be nil.
 	StorageVersion garbage.StorageVersion
+	// Replaced has the records of replaced objects, for the garbage collector. It may be nil.
+	Replaced garbage.Replaced
 	// Migrator carries out StorageVersionMigrations. If it is nil, no controller does.
 	Migrator Migrator
 	// Collection configures the deletion of unused ConfigMaps and Secrets. If its index is nil, none are deleted. Run sets its informers.
@@ -91,7 +93,7 @@ func lead(ctx context.Context, config Config, server *connection.Connection) err
 			garbage.Run(ctx, garbage.Config{
 				Metadata: server.Metadata, Discovery: server.Discovery, Stored: config.Stored,
 				InProcess: config.InProcess, StorageVersion: config.StorageVersion, Counter: ledger,
-				Events: server.Typed.CoreV1(),
+				Events: server.Typed.CoreV1(), Replaced: config.Replaced,
 			})
 		})
 	}

@@ -21,6 +21,7 @@ var conditionReasons = map[string]string{
 	"MigrationCompleted":      "The condition `Running` of a StorageVersionMigration that has ended.",
 	"MigrationRunning":        "The condition `Running` of a StorageVersionMigration: the server writes the objects. The message has their number.",
 	"ObjectKept":              "An Event about an object that stays although its owner is deleted, because it must be kept.",
+	"OwnerReplaced":           "An Event about a dependent of a replaced object: the server refuses to change its owner reference, so that it stays as it is.",
 	"ParsedGroupVersions":     "A condition of a namespace: the server could read the name of every API.",
 	"ResourcesDiscovered":     "A condition of a namespace: the server knows all kinds of objects that may be in it.",
 	"SignerValidationFailure": "The condition `Failed` of a CertificateSigningRequest: the signer does not issue such a certificate.",

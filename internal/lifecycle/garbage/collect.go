@@ -12,12 +12,14 @@ import (
 
 	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/reconcile"
+	"holdfast.dev/holdfast/internal/replacement"
 )
 
 // collect processes one object. If the object is being deleted, collect orphans its
 // dependents or waits for them, as its finalizers require. Otherwise, if the object has
 // owner references, collect deletes it if none of the references is solid. If some are
-// solid, collect removes the others, which are dangling or waiting.
+// solid, collect removes the others, which are dangling or waiting. References to owners that were replaced
+// change as the record of the replacement says, before anything else.
 func (c *collector) collect(ctx context.Context, uid types.UID) error {
 	o := c.graph.get(uid)
 	if o == nil {
@@ -37,8 +39,13 @@ func (c *collector) collect(ctx context.Context, uid types.UID) error {
 		return nil
 	}
 	found, err := c.checkOwners(ctx, o)
-	if err != nil || found.undecided {
+	switch {
+	case err != nil:
 		return err
+	case len(found.replaced) > 0:
+		return c.follow(ctx, o, found.replaced)
+	case found.undecided:
+		return nil
 	}
 	if found.solid > 0 {
 		if len(found.lost) > 0 {
@@ -72,10 +79,12 @@ type ownerStates struct {
 	solid, waiting int
 	// lost are the UIDs of the owners that do not exist or are waiting.
 	lost []types.UID
+	// replaced are the records of the owners that do not exist because they were replaced, and whose dependents stay.
+	replaced []*replacement.Record
 	// unwatched says that a solid owner was not seen by a watch.
 	unwatched bool
 	// undecided says that the state of an owner cannot be determined. The object must
-	// not be changed.
+	// not be deleted, and keeps its other references.
 	undecided bool
 }
 
@@ -90,7 +99,9 @@ func (c *collector) checkOwners(ctx context.Context, o *object) (ownerStates, er
 				return states, err
 			}
 			if gone {
-				states.lost = append(states.lost, ref.UID)
+				if err := c.lose(ctx, o, ref, &states); err != nil {
+					return states, err
+				}
 				continue
 			}
 		}
@@ -98,7 +109,8 @@ func (c *collector) checkOwners(ctx context.Context, o *object) (ownerStates, er
 		// Kubernetes, leave it alone if it is cluster-scoped and its owner is namespaced:
 		// such a reference is invalid.
 		if k == nil || k.namespaced && o.namespace == "" {
-			return ownerStates{undecided: true}, nil
+			states.undecided = true
+			continue
 		}
 		key := k.ownerKey(o, ref)
 		found := c.graph.ownerState(o, ref, key)
@@ -116,10 +128,26 @@ func (c *collector) checkOwners(ctx context.Context, o *object) (ownerStates, er
 			states.waiting++
 			states.lost = append(states.lost, ref.UID)
 		default:
-			states.lost = append(states.lost, ref.UID)
+			if err := c.lose(ctx, o, ref, &states); err != nil {
+				return states, err
+			}
 		}
 	}
 	return states, nil
+}
+
+// lose adds an owner that does not exist.
+func (c *collector) lose(ctx context.Context, o *object, ref metav1.OwnerReference, states *ownerStates) error {
+	record, err := c.replacedOwner(ctx, o, ref)
+	switch {
+	case err != nil:
+		return err
+	case record != nil:
+		states.replaced = append(states.replaced, record)
+	default:
+		states.lost = append(states.lost, ref.UID)
+	}
+	return nil
 }
 
 // goneWithKind reports whether an owner was deleted together with its kind. The API no

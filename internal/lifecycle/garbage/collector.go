@@ -50,6 +50,10 @@ type Config struct {
 	StorageVersion StorageVersion
 	// Events writes the Events about kept dependents. If it is nil, there are none.
 	Events corev1client.EventsGetter
+	// Replaced has the records of replaced objects. If it is nil, the dependents of replaced objects are deleted.
+	Replaced Replaced
+	// KeepRecords is how long the record of a replaced object stays at least. Zero means an hour.
+	KeepRecords time.Duration
 	// Counter counts the objects in namespaces. It may be nil.
 	Counter Counter
 }
@@ -104,6 +108,7 @@ func Run(ctx context.Context, config Config) {
 	// An owner that a watch has seen need not be read from the server. So start the
 	// workers after all objects are listed.
 	c.waitListed(ctx, listTimeout)
+	running.Go(func() { c.removeRecords(ctx) })
 	c.loop.Run(ctx)
 }
 

@@ -23,6 +23,9 @@
 // that have a dependent of this kind, by the stored metadata. The stored metadata also tells
 // whether an owner was deleted together with its CustomResourceDefinition, if no watch saw that.
 //
+// If the owner of an object was replaced by a new object of the same name, and its dependents are to stay, the store has a record:
+// see Replaced. The collector then removes the owner reference, or gives it the UID of the new object, and deletes nothing.
+//
 // The collector also reports the number of objects to a Counter, so
 // that quotas do not need watches of their own.
 package garbage

@@ -7,6 +7,8 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"holdfast.dev/holdfast/internal/replacement"
 )
 
 // graph holds the objects that the watches have seen, and the dependents of each owner. It
@@ -31,6 +33,9 @@ type owner struct {
 	// absent are the keys at which no object with the UID of the owner exists. UIDs are
 	// never used again, so the entries stay valid.
 	absent map[objectKey]struct{}
+	// records are those of the owner that were read, by the group, kind and name in a reference and the namespace of its object; nil if
+	// there is none.
+	records map[objectKey]*replacement.Record
 }
 
 func newGraph(enqueue func(types.UID), counter Counter) *graph {

@@ -16,36 +16,40 @@ import (
 // owners do not wait for it. The collector tries again when the dependent has changed, and from time to time: a rule that keeps it may
 // be changed.
 func (c *collector) leave(ctx context.Context, o *object, refused error) error {
-	if c.graph.setKept(o) && c.config.Events != nil {
-		if err := c.report(ctx, o, refused); err != nil {
-			klog.V(1).InfoS("no Event about a kept dependent", "kind", o.kind.kind, "namespace", o.namespace, "name", o.name, "err", err)
-		}
+	if c.graph.setKept(o) {
+		c.report(ctx, o, notice{
+			prefix: "kept", Reason: "ObjectKept", message: "its owner is deleted, and the garbage collector leaves it: " + refused.Error(),
+		})
 	}
 	return reconcile.ErrNotYet
 }
 
-// report creates the Event about a kept dependent. The name of the Event is that of the dependent with its UID, so that another
+// notice is an Event about an object: the beginning of its name, its reason and its message.
+type notice struct{ prefix, Reason, message string }
+
+// report creates an Event about a dependent that stays. The name of the Event ends with the UID of the dependent, so that another
 // process, or this one after a restart, does not create it again.
-func (c *collector) report(ctx context.Context, o *object, refused error) error {
+func (c *collector) report(ctx context.Context, o *object, n notice) {
+	if c.config.Events == nil {
+		return
+	}
 	namespace := o.namespace
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault
 	}
 	now := metav1.Now()
 	_, err := c.config.Events.Events(namespace).Create(ctx, &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("kept.%s", o.uid)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%s", n.prefix, o.uid)},
 		InvolvedObject: corev1.ObjectReference{
 			APIVersion: o.kind.GroupVersion().String(), Kind: o.kind.kind, Namespace: o.namespace, Name: o.name, UID: o.uid,
 			ResourceVersion: o.version,
 		},
-		Type: corev1.EventTypeWarning, Reason: "ObjectKept",
-		Message: "its owner is deleted, and the garbage collector leaves it: " + refused.Error(),
-		Source:  corev1.EventSource{Component: "garbage-collector"}, FirstTimestamp: now, LastTimestamp: now, Count: 1,
+		Type: corev1.EventTypeWarning, Reason: n.Reason, Message: n.message,
+		Source: corev1.EventSource{Component: "garbage-collector"}, FirstTimestamp: now, LastTimestamp: now, Count: 1,
 	}, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		return nil
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		klog.V(1).InfoS("no Event about a dependent that stays", "kind", o.kind.kind, "namespace", o.namespace, "name", o.name, "err", err)
 	}
-	return err
 }
 
 // setKept records that an object is kept, and enqueues the owners that wait for it. It reports whether that is new.

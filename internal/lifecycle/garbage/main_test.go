@@ -41,6 +41,12 @@ func startWithoutControllers(t testing.TB) cluster {
 // collect collects garbage with a client config until the test ends. stored may be nil.
 func collect(t testing.TB, config *rest.Config, stored garbage.Stored) {
 	t.Helper()
+	collectWith(t, config, garbage.Config{Stored: stored})
+}
+
+// collectWith is collect with more settings, without those of the client.
+func collectWith(t testing.TB, config *rest.Config, settings garbage.Config) {
+	t.Helper()
 	server, err := connection.Open(config, connection.Options{UserAgent: "test"})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +55,8 @@ func collect(t testing.TB, config *rest.Config, stored garbage.Stored) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		garbage.Run(ctx, garbage.Config{Metadata: server.Metadata, Discovery: server.Discovery, Stored: stored})
+		settings.Metadata, settings.Discovery = server.Metadata, server.Discovery
+		garbage.Run(ctx, settings)
 	}()
 	t.Cleanup(func() {
 		cancel()
