@@ -13,6 +13,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/capture"
 	"holdfast.dev/holdfast/internal/apiserver/plugins"
 	"holdfast.dev/holdfast/internal/apiserver/start"
+	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/lifecycle"
 	"holdfast.dev/holdfast/internal/lifecycle/collection"
 )
@@ -50,7 +51,7 @@ func addControllers(b start.Base, served resourcesStage, bootstrapped <-chan str
 		config := lifecycle.Config{
 			Client: b.Generic.LoopbackClientConfig, Identity: name, RootCA: authorities,
 			Stored: served.stored, InProcess: served.source, StorageVersion: served.storageVersion,
-			RunWhileLeading: led, Controllers: b.Config.Controllers, Migrator: served.migrator,
+			Replaced: storage.Records{Client: b.Etcd}, RunWhileLeading: led, Controllers: b.Config.Controllers, Migrator: served.migrator,
 			Collection: collection.Config{
 				Client: inside, Index: served.references, AtLeast: b.Config.CollectAtLeast, Metrics: b.Metrics.Collection,
 			},

@@ -20,6 +20,14 @@ import (
 // refuse creates an admission policy that refuses an operation on the ConfigMaps of the namespace, and returns what removes it.
 func (c cluster) refuse(t testing.TB, operation admissionregistrationv1.OperationType) (remove func()) {
 	t.Helper()
+	return c.refuseUnless(t, operation, admissionregistrationv1.Validation{Expression: "false", Message: fmt.Sprintf("no %s here", operation)})
+}
+
+// refuseUnless is refuse with a condition under which the policy allows the operation.
+func (c cluster) refuseUnless(
+	t testing.TB, operation admissionregistrationv1.OperationType, condition admissionregistrationv1.Validation,
+) (remove func()) {
+	t.Helper()
 	policies := c.AdmissionregistrationV1().ValidatingAdmissionPolicies()
 	bindings := c.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
 	name := strings.ToLower(string(operation)) + "." + c.Namespace
@@ -35,7 +43,7 @@ func (c cluster) refuse(t testing.TB, operation admissionregistrationv1.Operatio
 					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
 				}}},
 			},
-			Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: fmt.Sprintf("no %s here", operation)}},
+			Validations: []admissionregistrationv1.Validation{condition},
 		},
 	}
 	if _, err := policies.Create(t.Context(), policy, metav1.CreateOptions{}); err != nil {

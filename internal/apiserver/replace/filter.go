@@ -55,6 +55,7 @@ type Objects interface {
 	Find(ctx context.Context, info *genericapirequest.RequestInfo) (found Stored, ok bool, err error)
 	// Pods returns the pods of a namespace.
 	Pods(ctx context.Context, namespace string) ([]corev1.Pod, error)
+	Dependents
 }
 
 // Replacer serves replacements.
@@ -110,6 +111,10 @@ func (r *Replacer) begin(
 	if reason := replacement.Never(resource); reason != "" {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s are never replaced: %s", resource, reason))
 	}
+	dependents, err := replacement.ParseDependents(query)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
 	wanted, err := readIdentity(req, maxBody)
 	if err != nil {
 		return nil, err
@@ -125,12 +130,18 @@ func (r *Replacer) begin(
 	case !ok:
 		return nil, apierrors.NewMethodNotSupported(resource, value)
 	}
-	swap, err := r.swap(ctx, target{resource, stored, query[lossQuery]}, wanted)
+	swap, err := r.swap(ctx, target{resource, stored, query[lossQuery], dependents}, wanted)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.checkDependents(ctx, swap, info.Name); err != nil {
 		return nil, err
 	}
 	swap.DryRun = dryrun.IsDryRun(query["dryRun"])
 	audit.AddAuditAnnotation(ctx, replacedAnnotation, string(wanted.UID))
+	if dependents != replacement.Collect {
+		audit.AddAuditAnnotation(ctx, keptAnnotation, string(dependents))
+	}
 	return asCreate(req, info, query, swap), nil
 }
 
@@ -149,7 +160,8 @@ type target struct {
 	resource schema.GroupResource
 	Stored
 	// allowed has the objects whose data may be lost.
-	allowed []string
+	allowed    []string
+	dependents replacement.Dependents
 }
 
 // swap checks the old object and returns the swap.
@@ -178,10 +190,14 @@ func (r *Replacer) swap(ctx context.Context, t target, wanted identity) (*replac
 	if err := r.describe(ctx, t.Object, &object); err != nil {
 		return nil, err
 	}
+	// The claims of a StatefulSet are dependents of it.
+	object.DeletesClaims = object.DeletesClaims && t.dependents == replacement.Collect
 	if err := object.Obstacle(t.allowed); err != nil {
 		return nil, conflict("the object cannot be replaced: %w", err)
 	}
-	return &replacement.Swap{Resource: t.resource, Key: t.Key, Old: t.Object, Revision: revision}, nil
+	return &replacement.Swap{
+		Resource: t.resource, Key: t.Key, Old: t.Object, Revision: revision, Kind: t.Kind, Dependents: t.dependents,
+	}, nil
 }
 
 // describe adds what the rules need to know about an object of some kinds.
@@ -217,6 +233,8 @@ func (r *Replacer) describe(ctx context.Context, stored runtime.Object, object *
 func asCreate(req *http.Request, info *genericapirequest.RequestInfo, query url.Values, swap *replacement.Swap) *http.Request {
 	query.Del(parameter)
 	query.Del(lossQuery)
+	query.Del(replacement.PolicyParameter)
+	query.Del(replacement.AdoptParameter)
 	created := *info
 	created.Verb, created.Name, created.Path = "create", "", path.Dir(strings.TrimSuffix(info.Path, "/"))
 	created.Parts = info.Parts[:1]

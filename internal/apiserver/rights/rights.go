@@ -68,6 +68,14 @@ func MayList(ctx context.Context, resource schema.GroupVersionResource) bool {
 	})
 }
 
+// MayObject reports whether the user of a request may do something with another object than that in the URL.
+func MayObject(ctx context.Context, verb string, resource schema.GroupVersionResource, namespace, name string) bool {
+	a, ok := ctx.Value(key{}).(*answers)
+	return ok && a.authorize(ctx, authorizer.AttributesRecord{
+		Verb: verb, APIGroup: resource.Group, APIVersion: resource.Version, Resource: resource.Resource, Namespace: namespace, Name: name,
+	})
+}
+
 // IsOwn reports whether a request is one of the server's own controllers.
 func IsOwn(ctx context.Context) bool {
 	by, ok := genericapirequest.UserFrom(ctx)
