@@ -17,6 +17,7 @@ import (
 	"holdfast.dev/holdfast/internal/cli/plan"
 	"holdfast.dev/holdfast/internal/cli/plan/live"
 	"holdfast.dev/holdfast/internal/definition/preview"
+	rules "holdfast.dev/holdfast/internal/replacement"
 )
 
 const replaceHelp = `
@@ -31,6 +32,11 @@ const replaceHelp = `
  Data that would be lost with a PersistentVolumeClaim, a PersistentVolume, or a StatefulSet
  that deletes its claims takes --allow-data-loss KIND/NAME.
 
+ The dependents of an old object are deleted with it. With --cascade=orphan they stay, and
+ lose their owner reference. With --adopt too, they stay, and the new object becomes their
+ owner. No dependent is deleted, also if a controller refers to the old object again. Both
+ take the right to update every dependent.
+
  This needs a Holdfast server. Exit status with --replace: 1 if the server refuses an
  object, or if objects must be replaced and --yes is missing; 2 if the command could not
  look.`
@@ -41,13 +47,16 @@ const replaceExample = `
   holdfast apply --replace -f app.yaml
 
   # Replace it
-  holdfast apply --replace --yes -f app.yaml`
+  holdfast apply --replace --yes -f app.yaml
+
+  # Replace it, and let the new object take over the dependents of the old one
+  holdfast apply --replace --cascade=orphan --adopt --yes -f app.yaml`
 
 // replacing is the flags of apply --replace.
 type replacing struct {
-	factory      cmdutil.Factory
-	replace, yes bool
-	allowed      []string
+	factory             cmdutil.Factory
+	replace, yes, adopt bool
+	allowed             []string
 }
 
 // addReplace adds the flag --replace to the command apply of kubectl. Without the flag the command stays as it is.
@@ -57,13 +66,14 @@ func addReplace(applying *cobra.Command, factory cmdutil.Factory) {
 	flags.BoolVar(&r.replace, "replace", false, "Replace the objects that the server refuses to update. Without --yes, print what is lost.")
 	flags.BoolVarP(&r.yes, "yes", "y", false, "Carry out the replacements of --replace.")
 	flags.StringArrayVar(&r.allowed, "allow-data-loss", nil, "With --replace, an object, as KIND/NAME, whose data may be lost. May be repeated.")
+	flags.BoolVar(&r.adopt, "adopt", false, "With --replace and --cascade=orphan, make the new object the owner of the dependents of the old one.")
 	applying.Long += replaceHelp
 	applying.Example += replaceExample
 	kubectl := applying.Run
 	applying.RunE = func(cmd *cobra.Command, args []string) error {
 		if !r.replace {
-			if r.yes || len(r.allowed) > 0 {
-				return command.Unable(errors.New("--yes and --allow-data-loss are for --replace"))
+			if r.yes || r.adopt || len(r.allowed) > 0 {
+				return command.Unable(errors.New("--yes, --adopt and --allow-data-loss are for --replace"))
 			}
 			r.applyWithHint(cmd, args, kubectl)
 			return nil
@@ -99,18 +109,19 @@ func (r *replacing) run(cmd *cobra.Command, args []string) (bool, error) {
 	if len(replacements) == 0 {
 		return true, nil
 	}
-	if err := r.check(cmd.Context(), replacements, options.FieldManager); err != nil {
+	carry := live.Carry{FieldManager: options.FieldManager, AllowDataLoss: r.allowed, Dependents: options.Dependents}
+	if err := r.check(cmd.Context(), replacements, carry); err != nil {
 		return false, command.Refused(fmt.Errorf("%w: nothing was written", err))
 	}
 	if !r.yes {
 		return false, command.Refused(fmt.Errorf("%d of %d objects must be replaced: --yes replaces them; nothing was written",
 			len(replacements), len(plans)))
 	}
-	return true, carryOut(cmd.Context(), out, replacements, live.Carry{FieldManager: options.FieldManager, AllowDataLoss: r.allowed})
+	return true, carryOut(cmd.Context(), out, replacements, carry)
 }
 
 // check asks the server about all replacements, without writing.
-func (r *replacing) check(ctx context.Context, replacements []live.Replacement, manager string) error {
+func (r *replacing) check(ctx context.Context, replacements []live.Replacement, carry live.Carry) error {
 	server, err := isHoldfast(r.factory)
 	if err != nil {
 		return err
@@ -118,9 +129,10 @@ func (r *replacing) check(ctx context.Context, replacements []live.Replacement, 
 	if !server {
 		return errors.New("this server cannot replace an object in one write, only Holdfast can: delete the object and create it again")
 	}
+	carry.DryRun = true
 	var refused []error
 	for _, replacement := range replacements {
-		if _, err := replacement.Run(ctx, live.Carry{FieldManager: manager, AllowDataLoss: r.allowed, DryRun: true}); err != nil {
+		if _, err := replacement.Run(ctx, carry); err != nil {
 			refused = append(refused, err)
 		}
 	}
@@ -135,8 +147,27 @@ func carryOut(ctx context.Context, out io.Writer, replacements []live.Replacemen
 			return command.Refused(fmt.Errorf("%w (%d of %d replacements were made before)", err, i, len(replacements)))
 		}
 		fmt.Fprintf(out, "%s replaced: the UID %s is now %s\n", replacement.Object, replacement.UID, uid)
+		if carry.Dependents != rules.Collect {
+			awaitDependents(ctx, out, replacement, carry.Dependents)
+		}
 	}
 	return nil
+}
+
+// awaitDependents waits until the dependents that were planned to stay have their new owner references, and prints them.
+func awaitDependents(ctx context.Context, out io.Writer, replacement live.Replacement, as rules.Dependents) {
+	done, pending := replacement.Await(ctx)
+	verb := "orphaned"
+	if as == rules.Adopt {
+		verb = "adopted"
+	}
+	if len(done) > 0 {
+		fmt.Fprintf(out, "%s: %s %s\n", replacement.Object, verb, plan.ChildrenText(done))
+	}
+	if len(pending) > 0 {
+		fmt.Fprintf(out, "%s: not yet %s %s. The server goes on, and deletes none of them; their Events say what is in the way\n",
+			replacement.Object, verb, plan.ChildrenText(pending))
+	}
 }
 
 // notable returns the plans of objects that are replaced or refused.
@@ -180,13 +211,13 @@ func (r *replacing) options(cmd *cobra.Command, args []string) (live.Options, er
 		return options, errors.New("--replace works with client-side apply: leave out --server-side")
 	case cmdutil.GetFlagBool(cmd, "prune"), cmdutil.GetFlagBool(cmd, "force"):
 		return options, errors.New("--replace does not work with --prune or --force")
-	case cmd.Flags().Changed("cascade"):
-		return options, errors.New("--replace deletes the dependents of the old object with it: leave out --cascade, and remove the owner references " +
-			"of those that must stay first")
 	case cmdutil.GetFlagString(cmd, "dry-run") != "none":
 		return options, errors.New("--replace without --yes writes nothing: leave out --dry-run")
 	case slices.Contains(files, "-"):
 		return options, errors.New("--replace reads the files twice, so it cannot read them from standard input")
+	}
+	if options.Dependents, err = r.dependents(cmdutil.GetFlagString(cmd, "cascade")); err != nil {
+		return options, err
 	}
 	options.FieldManager = apply.GetApplyFieldManagerFlag(cmd, false)
 	options.Selector = cmdutil.GetFlagString(cmd, "selector")
@@ -194,4 +225,22 @@ func (r *replacing) options(cmd *cobra.Command, args []string) (live.Options, er
 		Filenames: files, Kustomize: cmdutil.GetFlagString(cmd, "kustomize"), Recursive: cmdutil.GetFlagBool(cmd, "recursive"),
 	}
 	return options, options.Files.RequireFilenameOrKustomize()
+}
+
+// dependents returns what --cascade and --adopt say about the dependents of objects that are replaced.
+func (r *replacing) dependents(cascade string) (rules.Dependents, error) {
+	switch {
+	case cascade == "orphan" && r.adopt:
+		return rules.Adopt, nil
+	case cascade == "orphan":
+		return rules.Orphan, nil
+	case cascade == "foreground":
+		return "", errors.New("--cascade=foreground: a replacement is one write and cannot wait until the dependents are deleted: use --cascade=background, " +
+			"which deletes them after it, or --cascade=orphan")
+	case cascade != "background":
+		return "", fmt.Errorf("--cascade=%s: must be background or orphan", cascade)
+	case r.adopt:
+		return "", errors.New("--adopt needs --cascade=orphan: otherwise the dependents are deleted with the old object")
+	}
+	return rules.Collect, nil
 }

@@ -45,6 +45,9 @@ type Plan struct {
 	Notes []string
 	// Loss is what is lost if the object is replaced.
 	Loss preview.Loss
+	// Stay are the dependents that stay when the object is replaced. Adopted says that the new object becomes their owner.
+	Stay    []preview.Child
+	Adopted bool
 	// Kept says why the server refuses to delete the object, empty if it does not.
 	Kept string
 }

@@ -57,7 +57,7 @@ A/old: must be replaced
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
 	}
-	if !strings.HasSuffix(last, ", Pod/19, and 2 more (kubectl delete --cascade=orphan keeps them)\n") {
+	if !strings.HasSuffix(last, ", Pod/19, and 2 more (--cascade=orphan keeps them)\n") {
 		t.Errorf("the list of children ends with %q", last)
 	}
 	if got, want := plan.Summary(plans), "2 updated in place, 1 must be replaced, 1 refused, 1 unknown, 1 unchanged"; got != want {

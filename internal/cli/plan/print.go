@@ -85,15 +85,33 @@ func (p *Plan) printReplacement(out io.Writer) {
 	if p.Kept != "" {
 		fmt.Fprintf(out, "  but the deletion is refused: %s\n", p.Kept)
 	}
-	losses := p.losses()
-	if len(losses) == 0 {
+	if losses := p.losses(); len(losses) == 0 {
 		fmt.Fprintln(out, "  lost: nothing but the identity (uid, creation time)")
-		return
+	} else {
+		fmt.Fprintln(out, "  lost, besides the identity (uid, creation time):")
+		for _, line := range losses {
+			fmt.Fprintf(out, "    %s\n", line)
+		}
 	}
-	fmt.Fprintln(out, "  lost, besides the identity (uid, creation time):")
-	for _, line := range losses {
-		fmt.Fprintf(out, "    %s\n", line)
+	switch {
+	case len(p.Stay) > 0 && p.Adopted:
+		fmt.Fprintf(out, "  kept, with the new object as their owner: %s\n", ChildrenText(p.Stay))
+	case len(p.Stay) > 0:
+		fmt.Fprintf(out, "  kept, without their owner reference to the old object: %s\n", ChildrenText(p.Stay))
 	}
+}
+
+// ChildrenText names dependents, up to a number of them.
+func ChildrenText(children []preview.Child) string {
+	var names []string
+	for i, child := range children {
+		if i == maxListed {
+			names = append(names, fmt.Sprintf("and %d more", len(children)-maxListed))
+			break
+		}
+		names = append(names, child.String())
+	}
+	return strings.Join(names, ", ")
 }
 
 // losses returns what replacing the object loses, a line for each.
@@ -108,15 +126,9 @@ func (p *Plan) losses() []string {
 	add("finalizers", p.Loss.Finalizers, " (the deletion waits until their controllers remove them)")
 	add("owner references", p.Loss.Owners, "")
 	add("fields that only the old object has", p.Loss.Fields, "")
-	var children []string
-	for i, child := range p.Loss.Children {
-		if i == maxListed {
-			children = append(children, fmt.Sprintf("and %d more", len(p.Loss.Children)-maxListed))
-			break
-		}
-		children = append(children, child.String())
+	if len(p.Loss.Children) > 0 {
+		add("children, deleted with their owner", []string{ChildrenText(p.Loss.Children)}, " (--cascade=orphan keeps them)")
 	}
-	add("children, deleted with their owner", children, " (kubectl delete --cascade=orphan keeps them)")
 	return lines
 }
 

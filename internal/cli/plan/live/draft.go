@@ -20,6 +20,8 @@ type draft struct {
 	in *input
 	// crd is the definition of a custom resource, if the plan needed it.
 	crd *definition.CustomResourceDefinition
+	// dependents are the objects of Stay.
+	dependents []relative
 }
 
 func (d *draft) note(format string, args ...any) {

@@ -33,6 +33,8 @@ type family struct {
 }
 
 type relatives struct {
+	all []relative
+	// objects are the same, as package preview needs them.
 	objects []map[string]any
 	notes   []string
 }
@@ -99,6 +101,7 @@ func (f *family) list(ctx context.Context, namespace string) relatives {
 			for _, o := range objects {
 				if len(o.OwnerReferences) > 0 {
 					found.objects = append(found.objects, contentOfMetadata(r.Kind, o))
+					found.all = append(found.all, relative{r.Kind, gv.WithResource(r.Name), o.ObjectMeta})
 				}
 			}
 		}

@@ -28,6 +28,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/cli/plan"
 	"holdfast.dev/holdfast/internal/definition/preview"
+	"holdfast.dev/holdfast/internal/replacement"
 )
 
 // Options are the flags of kubectl diff.
@@ -35,6 +36,8 @@ type Options struct {
 	Files                      resource.FilenameOptions
 	Selector, FieldManager     string
 	ServerSide, ForceConflicts bool
+	// Dependents says what becomes of the dependents of objects that are replaced.
+	Dependents replacement.Dependents
 }
 
 // Planner makes the plans for files and a cluster.

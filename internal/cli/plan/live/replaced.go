@@ -22,7 +22,9 @@ type Replacement struct {
 	UID             types.UID
 	ResourceVersion string
 
-	in *input
+	in         *input
+	dependents []relative
+	family     *family
 }
 
 // Replacements returns the objects of the last plan that must be replaced, in the order in which they were judged.
@@ -32,6 +34,7 @@ func (p *Planner) Replacements() []Replacement {
 		live := unstructured.Unstructured{Object: d.live()}
 		all = append(all, Replacement{
 			Object: d.Object, Kept: d.Kept, UID: live.GetUID(), ResourceVersion: live.GetResourceVersion(), in: d.in,
+			dependents: d.dependents, family: &p.family,
 		})
 	}
 	return all
@@ -50,6 +53,8 @@ type Carry struct {
 	FieldManager string
 	// AllowDataLoss has the objects, as KIND/NAME, whose data may be lost.
 	AllowDataLoss []string
+	// Dependents says what becomes of the dependents.
+	Dependents replacement.Dependents
 	// DryRun does everything but the write.
 	DryRun bool
 }
@@ -72,6 +77,9 @@ func (r Replacement) Run(ctx context.Context, carry Carry) (types.UID, error) {
 		Param("holdfast", "replace").Param("fieldManager", carry.FieldManager).SetHeader("Content-Type", "application/json").Body(body)
 	for _, allowed := range carry.AllowDataLoss {
 		put = put.Param("allowDataLoss", allowed)
+	}
+	for name, values := range carry.Dependents.Query() {
+		put = put.Param(name, values[0])
 	}
 	if carry.DryRun {
 		put = put.Param("dryRun", "All")

@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"holdfast.dev/holdfast/internal/definition/preview"
+	rules "holdfast.dev/holdfast/internal/replacement"
 )
 
 // replacement decides whether the server would accept the object as a new one, after it has
@@ -76,6 +77,9 @@ func (p *Planner) lose(ctx context.Context, d *draft, updated map[string]any) {
 	related, notes := p.family.find(ctx, d.in.info.Object)
 	d.Notes = append(d.Notes, notes...)
 	d.Loss = preview.Judgement{Old: d.live(), New: updated}.Loss(related)
+	if p.Dependents != rules.Collect {
+		p.keep(d)
+	}
 	if d.in.GroupVersionKind().GroupKind() == (runtimeschema.GroupKind{Kind: "PersistentVolumeClaim"}) {
 		d.note("if the reclaim policy of the volume is Delete, deleting the claim deletes its data")
 	}
