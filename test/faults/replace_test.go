@@ -3,11 +3,15 @@ package faults_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,8 +24,10 @@ import (
 
 // swapped is an object that a test replaces again and again.
 type swapped struct {
-	// collection and path are those of the objects of its kind, and of the object.
-	collection, path string
+	// collection and path are those of the objects of its kind, and of the object. query has the parameters of the replacement.
+	collection, name, path, query string
+	// dependents are the objects that must never be deleted, by their paths.
+	dependents map[string]types.UID
 	// last is the state that the server acknowledged last.
 	last *unstructured.Unstructured
 	// open says that the last replacement has no answer.
@@ -29,11 +35,35 @@ type swapped struct {
 	informer cache.SharedInformer
 }
 
-// swappedObjects are an object of a built-in kind, and a custom resource.
-var swappedObjects = map[string]string{
-	"/api/v1/namespaces/default/configmaps": `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "swapped"}, "immutable": true}`,
-	"/apis/swap.example.com/v1/namespaces/default/boats": `{"apiVersion": "swap.example.com/v1", "kind": "Boat", "metadata": {"name": "swapped"},
-		"spec": {"hull": "wood"}}`,
+const (
+	swappedMaps  = "/api/v1/namespaces/default/configmaps"
+	swappedBoats = "/apis/swap.example.com/v1/namespaces/default/boats"
+	// Replacements whose dependents stay.
+	orphaning = "&propagationPolicy=Orphan"
+	adopting  = orphaning + "&adopt=true"
+)
+
+// swappedObjects are objects of a built-in kind and custom resources, with and without dependents that stay.
+var swappedObjects = []swapped{
+	{collection: swappedMaps, name: "swapped"}, {collection: swappedBoats, name: "swapped"},
+	{collection: swappedMaps, name: "adopting", query: adopting}, {collection: swappedBoats, name: "adopting", query: adopting},
+	{collection: swappedMaps, name: "orphaning", query: orphaning},
+}
+
+// text returns an object of a collection, with the owner references.
+func (o *swapped) text(collection, name string, owners ...metav1.OwnerReference) string {
+	object := metav1.PartialObjectMetadata{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners},
+	}
+	if collection == swappedBoats {
+		object.APIVersion, object.Kind = "swap.example.com/v1", "Boat"
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
 
 const swappedDefinition = `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "boats.swap.example.com"},
@@ -41,7 +71,8 @@ const swappedDefinition = `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "Cu
 	"served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}}`
 
 // A server is killed at random while a client replaces objects. After each restart the old object or the new one exists: never neither,
-// and never both. Informers whose connections break at each kill end with the object that is stored.
+// and never both. Informers whose connections break at each kill end with the object that is stored. Dependents that stay are never deleted,
+// although the client sets references to the old object after each replacement. At the end each refers to the stored object, or to none.
 func TestKillReplacements(t *testing.T) {
 	t.Parallel()
 	s := newSeed(t)
@@ -59,12 +90,26 @@ func TestKillReplacements(t *testing.T) {
 		t.Fatal(err)
 	}
 	var objects []*swapped
-	for collection, text := range swappedObjects {
-		o := &swapped{collection: collection, path: collection + "/swapped"}
-		waittest.Until(t, collection+" is served", func() (err error) {
-			o.last, err = raw(collection, text)
+	for _, one := range swappedObjects {
+		o := &one
+		o.path, o.dependents = o.collection+"/"+o.name, map[string]types.UID{}
+		waittest.Until(t, o.collection+" is served", func() (err error) {
+			o.last, err = raw(o.collection, o.text(o.collection, o.name))
 			return err
 		})
+		for _, collection := range []string{swappedMaps, swappedBoats} {
+			if o.query == "" {
+				continue
+			}
+			name := "of-" + o.name + "-" + strings.ToLower(o.last.GetKind())
+			waittest.Until(t, collection+" is served", func() error {
+				created, err := raw(collection, o.text(collection, name, o.reference(o.last)))
+				if err == nil {
+					o.dependents[collection+"/"+name] = created.GetUID()
+				}
+				return err
+			})
+		}
 		o.informer = o.follow(server)
 		go o.informer.RunWithContext(t.Context())
 		waittest.Until(t, "the informer has listed", o.informer.HasSynced)
@@ -96,7 +141,8 @@ func TestKillReplacements(t *testing.T) {
 		}
 	}
 	for _, o := range objects {
-		waittest.Until(t, "the informer of "+o.collection+" has the stored object", func() bool {
+		o.checkDependents(t, server.client.Load())
+		waittest.Until(t, "the informer of "+o.path+" has the stored object", func() bool {
 			list := o.informer.GetStore().List()
 			if len(list) != 1 {
 				return false
@@ -114,14 +160,69 @@ func (o *swapped) replace(ctx context.Context, c *client) bool {
 	if err != nil {
 		return false
 	}
-	answer, err := c.rest.Put().RequestURI(o.path+"?holdfast=replace").MaxRetries(0).SetHeader("Content-Type", plainJSON).Body(body).Do(ctx).Raw()
+	old := o.last
+	answer, err := c.rest.Put().RequestURI(o.path+"?holdfast=replace"+o.query).MaxRetries(0).SetHeader("Content-Type", plainJSON).Body(body).Do(ctx).Raw()
 	got := &unstructured.Unstructured{}
 	if err != nil || json.Unmarshal(answer, &got.Object) != nil {
 		o.open = true
 		return false
 	}
 	o.last = got
+	for path := range o.dependents {
+		if !o.refer(ctx, c, path, old) {
+			return false
+		}
+	}
 	return true
+}
+
+// reference returns a reference to a state of the object.
+func (o *swapped) reference(to *unstructured.Unstructured) metav1.OwnerReference {
+	yes := true
+	return metav1.OwnerReference{APIVersion: to.GetAPIVersion(), Kind: to.GetKind(), Name: to.GetName(), UID: to.GetUID(), Controller: &yes}
+}
+
+// refer sets the owner reference of a dependent, as a controller with an old view does. It reports whether the server answered.
+func (o *swapped) refer(ctx context.Context, c *client, path string, to *unstructured.Unstructured) bool {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": []any{o.reference(to)}}})
+	if err != nil {
+		return false
+	}
+	err = c.rest.Patch(types.MergePatchType).RequestURI(path).MaxRetries(0).Body(body).Do(ctx).Error()
+	var status apierrors.APIStatus
+	return err == nil || errors.As(err, &status)
+}
+
+// checkDependents waits until each dependent refers to the stored object, or to none. None may be deleted.
+func (o *swapped) checkDependents(t *testing.T, c *client) {
+	t.Helper()
+	for path, uid := range o.dependents {
+		waittest.Until(t, path+" has its owner", func() error {
+			got := o.dependent(t, c, path, uid)
+			var owners []types.UID
+			for _, ref := range got.GetOwnerReferences() {
+				owners = append(owners, ref.UID)
+			}
+			if o.query == orphaning && len(owners) == 0 || o.query == adopting && len(owners) == 1 && owners[0] == o.last.GetUID() {
+				return nil
+			}
+			return fmt.Errorf("owners %v, the object has the UID %s", owners, o.last.GetUID())
+		})
+	}
+}
+
+// dependent reads a dependent, which must be the one that was created.
+func (o *swapped) dependent(t *testing.T, c *client, path string, uid types.UID) *unstructured.Unstructured {
+	t.Helper()
+	answer, err := c.rest.Get().RequestURI(path).Do(t.Context()).Raw()
+	got := &unstructured.Unstructured{}
+	if err == nil {
+		err = json.Unmarshal(answer, &got.Object)
+	}
+	if err != nil || got.GetUID() != uid || got.GetDeletionTimestamp() != nil {
+		t.Fatalf("%s was deleted: %v, %v", path, err, got.Object["metadata"])
+	}
+	return got
 }
 
 // settle checks what is stored after a kill.
@@ -137,7 +238,7 @@ func (o *swapped) settle(t *testing.T, c *client) {
 	}
 	var found []types.UID
 	for i := range list.Items {
-		if list.Items[i].GetName() == "swapped" {
+		if list.Items[i].GetName() == o.name {
 			found = append(found, list.Items[i].GetUID())
 			stored := &list.Items[i]
 			if stored.GetUID() != o.last.GetUID() && (!o.open || versionOf(stored.Object) <= versionOf(o.last.Object)) {
@@ -150,12 +251,15 @@ func (o *swapped) settle(t *testing.T, c *client) {
 		t.Fatalf("%s: stored are %v", o.path, found)
 	}
 	o.open = false
+	for path, uid := range o.dependents {
+		o.dependent(t, c, path, uid)
+	}
 }
 
 // follow returns an informer of the objects of the collection, on whatever server is running.
 func (o *swapped) follow(s *server) cache.SharedInformer {
 	path := func(options metav1.ListOptions) string {
-		return o.collection + "?fieldSelector=metadata.name%3Dswapped&allowWatchBookmarks=true&resourceVersion=" + options.ResourceVersion
+		return o.collection + "?fieldSelector=metadata.name%3D" + o.name + "&allowWatchBookmarks=true&resourceVersion=" + options.ResourceVersion
 	}
 	return cache.NewSharedInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
