@@ -84,7 +84,7 @@ func TestApplyReplace(t *testing.T) {
 	}
 
 	apply(2, []string{`--allow-data-loss "app": must be KIND/NAME`}, "--replace", "--allow-data-loss", "app")
-	apply(2, []string{"--yes and --allow-data-loss are for --replace"}, "--yes")
+	apply(2, []string{"--yes, --adopt and --allow-data-loss are for --replace"}, "--yes")
 	apply(2, []string{"leave out --server-side"}, "--replace", "--server-side")
 
 	// A file with an old resourceVersion is no reason to replace the object.
