@@ -113,7 +113,9 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 		return resourcesStage{}, err
 	}
 	admission.Keep.SetObjects(keptObjects{builtIn: registries.Stores, readable: stored.readable, custom: customResources, router: i.Router})
-	inside, err := metadata.NewForConfig(capture.Transport{Handler: server.Handler}.Config(b.Generic.LoopbackClientConfig))
+	loopback := capture.Transport{Handler: server.Handler}.Config(b.Generic.LoopbackClientConfig)
+	loopback.QPS = -1 // a request may ask about many dependents
+	inside, err := metadata.NewForConfig(loopback)
 	if err != nil {
 		return resourcesStage{}, fmt.Errorf("client inside the server: %w", err)
 	}
