@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,7 +19,6 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/util/dryrun"
 
-	"holdfast.dev/holdfast/internal/admission/volume"
 	"holdfast.dev/holdfast/internal/apiserver/rights"
 	"holdfast.dev/holdfast/internal/replacement"
 )
@@ -187,7 +185,7 @@ func (r *Replacer) swap(ctx context.Context, t target, wanted identity) (*replac
 	object := replacement.Object{
 		Resource: t.resource, Kind: t.Kind, Name: old.GetName(), Finalizers: old.GetFinalizers(), Deleting: old.GetDeletionTimestamp() != nil,
 	}
-	if err := r.describe(ctx, t.Object, &object); err != nil {
+	if err := Describe(ctx, t.Object, r.objects.Pods, &object); err != nil {
 		return nil, err
 	}
 	// The claims of a StatefulSet are dependents of it.
@@ -198,35 +196,6 @@ func (r *Replacer) swap(ctx context.Context, t target, wanted identity) (*replac
 	return &replacement.Swap{
 		Resource: t.resource, Key: t.Key, Old: t.Object, Revision: revision, Kind: t.Kind, Dependents: t.dependents,
 	}, nil
-}
-
-// describe adds what the rules need to know about an object of some kinds.
-func (r *Replacer) describe(ctx context.Context, stored runtime.Object, object *replacement.Object) error {
-	switch stored := stored.(type) {
-	case *appsv1.StatefulSet:
-		policy := stored.Spec.PersistentVolumeClaimRetentionPolicy
-		object.DeletesClaims = policy != nil && policy.WhenDeleted == appsv1.DeletePersistentVolumeClaimRetentionPolicyType
-	case *corev1.Pod:
-		if stored.Status.Phase != corev1.PodSucceeded && stored.Status.Phase != corev1.PodFailed {
-			object.Node = stored.Spec.NodeName
-		}
-	case *corev1.PersistentVolume:
-		if claim := stored.Spec.ClaimRef; claim != nil && stored.Status.Phase == corev1.VolumeBound {
-			object.UsedBy = "the claim " + claim.Namespace + "/" + claim.Name
-		}
-	case *corev1.PersistentVolumeClaim:
-		pods, err := r.objects.Pods(ctx, stored.Namespace)
-		if err != nil {
-			return err
-		}
-		for i := range pods {
-			if volume.Uses(&pods[i], stored) {
-				object.UsedBy = "the pod " + pods[i].Name
-				break
-			}
-		}
-	}
-	return nil
 }
 
 // asCreate returns the request to create the object of another request.
