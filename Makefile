@@ -173,7 +173,7 @@ pages: ## write docs/benchmarks.md, docs/scale.md and their plots from docs/benc
 	go -C bench run . scale
 
 # What compare compares, and what it needs.
-COMPARE := attack cluster conformance guard guard-reviews kubectl kudo nodes oracle series writes
+COMPARE := attack cluster conformance guard guard-reviews kubectl kudo nodes oracle replacement series writes
 REVIEWS := internal/othercluster/guard/testdata/reviews
 compare-attack        = attack -peer ../bin/peer
 compare-cluster       = cluster -peer ../bin/peer
@@ -183,11 +183,12 @@ compare-guard-reviews = guard -peer ../bin/peer -record ../$(REVIEWS)
 compare-kubectl       = kubectl -peer ../bin/peer
 compare-kudo          = kudo -peer ../bin/peer
 compare-nodes         = cluster -peer ../bin/peer -nodes 100 -pods 3000
+compare-replacement   = replacement -peer ../bin/peer
 compare-series        = kubectl -script series -peer ../bin/peer
 compare-oracle        = HOLDFAST_ORACLE_ROUNDS=$(or $(ROUNDS),30)
 compare-writes        = HOLDFAST_WRITES=$(or $(ROUNDS),10000)
 .PHONY: compare
-compare: build $(if $(filter cluster conformance nodes,$(WHAT)),$(COMPONENTS)) $(if $(filter conformance,$(WHAT)),$(E2E)) $(if $(filter-out cluster oracle,$(WHAT)),$(PEER)) ## compare answers with kube-apiserver (WHAT=attack, cluster, conformance, guard, guard-reviews, kubectl, kudo, nodes, oracle, series or writes)
+compare: build $(if $(filter cluster conformance nodes,$(WHAT)),$(COMPONENTS)) $(if $(filter conformance,$(WHAT)),$(E2E)) $(if $(filter-out cluster oracle,$(WHAT)),$(PEER)) ## compare answers with kube-apiserver (WHAT=attack, cluster, conformance, guard, guard-reviews, kubectl, kudo, nodes, oracle, replacement, series or writes)
 	@$(if $(filter $(WHAT),$(COMPARE)),true,echo "make compare needs WHAT, one of: $(COMPARE)" && exit 2)
 	$(if $(filter guard-reviews,$(WHAT)),rm -f $(REVIEWS)/*.json)
 	$(if $(filter oracle writes,$(WHAT)),cd test && $(compare-$(WHAT)) go test -vet=off -count 1 -v -timeout 60m ./upstream,\

@@ -6,6 +6,7 @@
 //	bench conformance   the conformance tests of Kubernetes (package conformance)
 //	bench guard         the same writes on our server and on kube-apiserver with the guard, policies and CEL (package guard)
 //	bench kudo          operator packages on kube-apiserver: init, manager, and the life of a package
+//	bench replacement   apply --replace on kube-apiserver, killed at each of its requests and run again
 //	bench scale         what the figures of compare mean for clusters: nodes, definitions and limits (package scale)
 //
 // The flag -peer names a directory with kube-apiserver and etcd, which "make bin/peer/kube-apiserver bin/peer/etcd" builds. Without it, the command runs on Holdfast

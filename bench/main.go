@@ -28,10 +28,10 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	commands := map[string]func(context.Context, []string) error{
 		"attack": runAttack, "cluster": runCluster, "compare": runCompare, "conformance": runConformance,
-		"guard": runGuard, "kubectl": runKubectl, "kudo": runKudo, "scale": runScale,
+		"guard": runGuard, "kubectl": runKubectl, "kudo": runKudo, "replacement": runReplacement, "scale": runScale,
 	}
 	if len(args) == 0 || commands[args[0]] == nil {
-		return errors.New("usage: bench attack|cluster|compare|conformance|guard|kubectl|kudo|scale [flags]; bench compare -help lists the flags")
+		return errors.New("usage: bench attack|cluster|compare|conformance|guard|kubectl|kudo|replacement|scale [flags]; bench compare -help lists the flags")
 	}
 	return commands[args[0]](ctx, args[1:])
 }

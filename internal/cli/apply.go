@@ -24,22 +24,29 @@ const replaceHelp = `
 
  With --replace, holdfast apply replaces the objects that the server refuses to update: an
  immutable field has another value. It first prints what is lost with each old object, as
- holdfast diff --plan does. With --yes it then replaces them, each in one write, so that no
- client sees the object missing, and applies the files. Without --yes it writes nothing.
+ holdfast diff --plan does. With --yes it then replaces them, and applies the files. Without
+ --yes it writes nothing.
 
- The server asks admission, quotas, holdfast.dev/keep and rules about all replacements
- before the first one is written. An object that changes after the plan is not replaced.
- Data that would be lost with a PersistentVolumeClaim, a PersistentVolume, or a StatefulSet
- that deletes its claims takes --allow-data-loss KIND/NAME.
+ It asks admission, quotas, holdfast.dev/keep and rules about all replacements before the
+ first one is written. An object that changes after the plan is not replaced. Data that
+ would be lost with a PersistentVolumeClaim, a PersistentVolume, or a StatefulSet that
+ deletes its claims takes --allow-data-loss KIND/NAME.
 
  The dependents of an old object are deleted with it. With --cascade=orphan they stay, and
  lose their owner reference. With --adopt too, they stay, and the new object becomes their
- owner. No dependent is deleted, also if a controller refers to the old object again. Both
- take the right to update every dependent.
+ owner. On a Holdfast server no dependent is deleted then, also if a controller refers to the
+ old object again, and both take the right to update every dependent. Other servers do not
+ have --adopt.
 
- This needs a Holdfast server. Exit status with --replace: 1 if the server refuses an
- object, or if objects must be replaced and --yes is missing; 2 if the command could not
- look.`
+ A Holdfast server replaces each object in one write, so that no client sees it missing. On
+ another server the command deletes and creates it, and prints how long it was absent. A
+ journal in a Secret has both objects until the end. If the command is killed, run it again:
+ it finishes what it began. If the server refuses the new object after the deletion, the
+ command creates the old one again. --resume also finishes what another user began, and
+ without files lists all open journals.
+
+ Exit status with --replace: 1 if the server refuses an object, or if objects must be
+ replaced and --yes is missing; 2 if the command could not look.`
 
 const replaceExample = `
 
@@ -50,13 +57,18 @@ const replaceExample = `
   holdfast apply --replace --yes -f app.yaml
 
   # Replace it, and let the new object take over the dependents of the old one
-  holdfast apply --replace --cascade=orphan --adopt --yes -f app.yaml`
+  holdfast apply --replace --cascade=orphan --adopt --yes -f app.yaml
+
+  # Which replacements did not end, on a server that is not Holdfast?
+  holdfast apply --replace --resume`
 
 // replacing is the flags of apply --replace.
 type replacing struct {
 	factory             cmdutil.Factory
 	replace, yes, adopt bool
-	allowed             []string
+	// resumes says that the command may finish what runs of other users have begun.
+	resumes bool
+	allowed []string
 }
 
 // addReplace adds the flag --replace to the command apply of kubectl. Without the flag the command stays as it is.
@@ -67,13 +79,14 @@ func addReplace(applying *cobra.Command, factory cmdutil.Factory) {
 	flags.BoolVarP(&r.yes, "yes", "y", false, "Carry out the replacements of --replace.")
 	flags.StringArrayVar(&r.allowed, "allow-data-loss", nil, "With --replace, an object, as KIND/NAME, whose data may be lost. May be repeated.")
 	flags.BoolVar(&r.adopt, "adopt", false, "With --replace and --cascade=orphan, make the new object the owner of the dependents of the old one.")
+	flags.BoolVar(&r.resumes, "resume", false, "With --replace, finish replacements that another user has begun. Without files, list the open ones.")
 	applying.Long += replaceHelp
 	applying.Example += replaceExample
 	kubectl := applying.Run
 	applying.RunE = func(cmd *cobra.Command, args []string) error {
 		if !r.replace {
-			if r.yes || r.adopt || len(r.allowed) > 0 {
-				return command.Unable(errors.New("--yes, --adopt and --allow-data-loss are for --replace"))
+			if r.yes || r.adopt || r.resumes || len(r.allowed) > 0 {
+				return command.Unable(errors.New("--yes, --adopt, --resume and --allow-data-loss are for --replace"))
 			}
 			r.applyWithHint(cmd, args, kubectl)
 			return nil
@@ -89,6 +102,9 @@ func addReplace(applying *cobra.Command, factory cmdutil.Factory) {
 
 // run carries out the replacements. It reports whether the files can be applied now.
 func (r *replacing) run(cmd *cobra.Command, args []string) (bool, error) {
+	if r.resumes && !cmd.Flags().Changed("filename") && !cmd.Flags().Changed("kustomize") {
+		return false, r.resumeAll(cmd)
+	}
 	options, err := r.options(cmd, args)
 	if err != nil {
 		return false, err
@@ -99,6 +115,13 @@ func (r *replacing) run(cmd *cobra.Command, args []string) (bool, error) {
 		return false, err
 	}
 	out := cmd.OutOrStdout()
+	other, err := r.elsewhere(out, options)
+	if err == nil && other != nil {
+		plans, err = other.resumed(cmd.Context(), planner, plans)
+	}
+	if err != nil {
+		return false, err
+	}
 	var text strings.Builder
 	plan.Print(&text, notable(plans))
 	fmt.Fprint(out, command.Plan(cmd, out, text.String()))
@@ -110,25 +133,25 @@ func (r *replacing) run(cmd *cobra.Command, args []string) (bool, error) {
 		return true, nil
 	}
 	carry := live.Carry{FieldManager: options.FieldManager, AllowDataLoss: r.allowed, Dependents: options.Dependents}
-	if err := r.check(cmd.Context(), replacements, carry); err != nil {
+	check := func() error { return r.check(cmd.Context(), replacements, carry) }
+	if other != nil {
+		check = func() error { return other.check(cmd.Context(), replacements) }
+	}
+	if err := check(); err != nil {
 		return false, command.Refused(fmt.Errorf("%w: nothing was written", err))
 	}
 	if !r.yes {
 		return false, command.Refused(fmt.Errorf("%d of %d objects must be replaced: --yes replaces them; nothing was written",
 			len(replacements), len(plans)))
 	}
+	if other != nil {
+		return true, other.carryOut(cmd.Context(), replacements)
+	}
 	return true, carryOut(cmd.Context(), out, replacements, carry)
 }
 
 // check asks the server about all replacements, without writing.
 func (r *replacing) check(ctx context.Context, replacements []live.Replacement, carry live.Carry) error {
-	server, err := isHoldfast(r.factory)
-	if err != nil {
-		return err
-	}
-	if !server {
-		return errors.New("this server cannot replace an object in one write, only Holdfast can: delete the object and create it again")
-	}
 	carry.DryRun = true
 	var refused []error
 	for _, replacement := range replacements {

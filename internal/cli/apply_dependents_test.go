@@ -86,7 +86,7 @@ func TestApplyReplaceDependents(t *testing.T) {
 	apply(2, "--cascade=foreground: a replacement is one write", "--replace", "--cascade=foreground", "--yes")
 	apply(2, "--adopt needs --cascade=orphan", "--replace", "--adopt", "--yes")
 	apply(2, "--adopt needs --cascade=orphan", "--replace", "--adopt", "--cascade=background", "--yes")
-	apply(2, "--yes, --adopt and --allow-data-loss are for --replace", "--adopt")
+	apply(2, "--yes, --adopt, --resume and --allow-data-loss are for --replace", "--adopt")
 	apply(2, "must be background or orphan", "--replace", "--cascade=some", "--yes")
 	if got := state(); got != "one<app two<app" {
 		t.Fatalf("before a replacement: %s", got)

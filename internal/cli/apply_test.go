@@ -6,10 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/replacement/journal"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // apply --replace prints what is lost, replaces with --yes only, and replaces nothing if the server refuses one replacement.
@@ -84,7 +87,8 @@ func TestApplyReplace(t *testing.T) {
 	}
 
 	apply(2, []string{`--allow-data-loss "app": must be KIND/NAME`}, "--replace", "--allow-data-loss", "app")
-	apply(2, []string{"--yes, --adopt and --allow-data-loss are for --replace"}, "--yes")
+	apply(2, []string{"--yes, --adopt, --resume and --allow-data-loss are for --replace"}, "--yes")
+	apply(2, []string{"--yes, --adopt, --resume and --allow-data-loss are for --replace"}, "--resume")
 	apply(2, []string{"leave out --server-side"}, "--replace", "--server-side")
 
 	// A file with an old resourceVersion is no reason to replace the object.
@@ -98,5 +102,62 @@ func TestApplyReplace(t *testing.T) {
 	plans, err := run(t.Context(), "diff", "--plan", "--kubeconfig", server.Kubeconfig(), "-f", file)
 	if exitCode(err) != 1 || !strings.Contains(plans, "holdfast apply --replace, with the same files") {
 		t.Errorf("diff --plan: %v, %s", err, plans)
+	}
+}
+
+// apply --replace --resume without files lists the open journals, and with --yes finishes their replacements.
+func TestApplyResume(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, apiserver.Config{})
+	client := server.Client(t).CoreV1()
+	resume := func(args ...string) string {
+		t.Helper()
+		out, err := run(t.Context(), append([]string{"apply", "--replace", "--resume", "--kubeconfig", server.Kubeconfig()}, args...)...)
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return out
+	}
+	if out := resume(); out != "no replacement is open\n" {
+		t.Errorf("without a journal: %s", out)
+	}
+	old, err := client.ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "app"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := &journal.Entry{
+		Resource: corev1.SchemeGroupVersion.WithResource("configmaps"), UID: old.UID, ResourceVersion: old.ResourceVersion, User: "alice", Host: "h",
+		Old: yamltest.Object(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: app, namespace: default}}`),
+		New: yamltest.Object(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: app, namespace: default,
+			annotations: {kubectl.kubernetes.io/last-applied-configuration: two}}, data: {level: "2"}}`),
+		Propagation: metav1.DeletePropagationBackground,
+	}
+	secret, err := entry.Secret()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Secrets("default").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if out := resume("-n", "kube-system"); out != "no replacement is open\n" {
+		t.Errorf("in another namespace: %s", out)
+	}
+	out := resume()
+	if !strings.Contains(out, "ConfigMap/app in namespace default: alice on h began to replace it at ") || !strings.Contains(out, "the old object is not deleted yet") {
+		t.Errorf("the list: %s", out)
+	}
+	if stored, err := client.ConfigMaps("default").Get(t.Context(), "app", metav1.GetOptions{}); err != nil || stored.UID != old.UID {
+		t.Errorf("%v: the list wrote %v", err, stored)
+	}
+	out = resume("--yes")
+	stored, err := client.ConfigMaps("default").Get(t.Context(), "app", metav1.GetOptions{})
+	if err != nil || stored.UID == old.UID || stored.Data["level"] != "2" {
+		t.Fatalf("%v: stored %v", err, stored)
+	}
+	if want := "finished: the UID " + string(old.UID) + " is now " + string(stored.UID) + "; the object was absent for at most "; !strings.Contains(out, want) {
+		t.Errorf("no %q in %s", want, out)
+	}
+	if out := resume(); out != "no replacement is open\n" {
+		t.Errorf("afterwards: %s", out)
 	}
 }

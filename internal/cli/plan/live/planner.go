@@ -56,6 +56,8 @@ type Planner struct {
 	// definition. created are the namespaces among the files.
 	defined map[runtimeschema.GroupKind]preview.Outcome
 	created map[string]bool
+	// inputs are the objects of the files.
+	inputs []input
 	// replaced are the objects that must be replaced, in the order in which they were judged.
 	replaced []*draft
 }
@@ -72,6 +74,7 @@ func (p *Planner) Plan(ctx context.Context) ([]plan.Plan, error) {
 	if len(inputs) == 0 {
 		return nil, errors.New("there is no object in the files")
 	}
+	p.inputs = inputs
 	p.replaced, p.defined, p.created = nil, map[runtimeschema.GroupKind]preview.Outcome{}, map[string]bool{}
 	for _, in := range inputs {
 		if kind, ok := kindOf(in.Unstructured); ok {
