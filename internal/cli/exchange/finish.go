@@ -231,7 +231,7 @@ func (r *run) unfinished(err error) error {
 // pause is a wait that becomes longer each time.
 type pause time.Duration
 
-const shortest, longest = 20 * time.Millisecond, 500 * time.Millisecond
+const shortest, longest = 20 * time.Millisecond, 200 * time.Millisecond
 
 func (p *pause) sleep(ctx context.Context) error {
 	*p = pause(min(max(2*time.Duration(*p), shortest), longest))
