@@ -16,8 +16,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-
-	"holdfast.dev/holdfast/internal/replacement"
 )
 
 // Options says how requests are sent.
@@ -28,7 +26,7 @@ type Options struct {
 	// Timeout bounds each request. If it is zero, the clients use the timeout of the
 	// config.
 	Timeout time.Duration
-	// ReplacementsAsChanges makes all watches show a replacement of an object as one change of it, see package replacement. The parts of
+	// ReplacementsAsChanges makes all watches show a replacement of an object as one change of it, see ChangesHeader. The parts of
 	// the server need it that decide about requests by the objects of an informer.
 	ReplacementsAsChanges bool
 }
@@ -88,16 +86,3 @@ func Open(config *rest.Config, options Options) (*Connection, error) {
 
 // Close closes the idle connections. It does not end running requests.
 func (c *Connection) Close() { utilnet.CloseIdleConnectionsFor(c.HTTP.Transport) }
-
-// asChanges asks for replacements as changes in each request.
-type asChanges struct{ http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (t asChanges) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = utilnet.CloneRequest(req)
-	req.Header.Set(replacement.ChangesHeader, replacement.ChangesValue)
-	return t.RoundTripper.RoundTrip(req)
-}
-
-// WrappedRoundTripper implements net.RoundTripperWrapper, for Close.
-func (t asChanges) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apiserver/pkg/util/dryrun"
 
 	"holdfast.dev/holdfast/internal/apiserver/rights"
+	"holdfast.dev/holdfast/internal/connection"
 	"holdfast.dev/holdfast/internal/replacement"
 )
 
@@ -72,7 +73,7 @@ func (r *Replacer) SetObjects(objects Objects) { r.objects = objects }
 // rights.Filter.
 func (r *Replacer) Filter(next http.Handler, maxBody int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if replacement.RequestsChanges(req) {
+		if connection.RequestsChanges(req) {
 			req = req.WithContext(replacement.AsChanges(req.Context()))
 		}
 		if !strings.Contains(req.URL.RawQuery, replaceQuery) {
