@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
@@ -66,6 +67,18 @@ func addControllers(b start.Base, served resourcesStage, bootstrapped <-chan str
 // insideClient returns a client whose requests the server handles without a connection, so that the storage sees the values of their contexts.
 func insideClient(handler http.Handler, loopback *rest.Config) (kubernetes.Interface, error) {
 	client, err := kubernetes.NewForConfig(capture.Transport{Handler: handler}.Config(loopback))
+	if err != nil {
+		return nil, fmt.Errorf("client inside the server: %w", err)
+	}
+	return client, nil
+}
+
+// insideMetadata is insideClient for the metadata of objects of all kinds. It has no limit on its rate: one request may try the change of many
+// dependents.
+func insideMetadata(handler http.Handler, loopback *rest.Config) (metadata.Interface, error) {
+	config := capture.Transport{Handler: handler}.Config(loopback)
+	config.QPS = -1
+	client, err := metadata.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("client inside the server: %w", err)
 	}

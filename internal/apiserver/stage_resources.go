@@ -7,12 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
-	"k8s.io/client-go/metadata"
 
 	"holdfast.dev/holdfast/internal/admission/keep"
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
 	"holdfast.dev/holdfast/internal/apiserver/cacheaudit"
-	"holdfast.dev/holdfast/internal/apiserver/capture"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/gate"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
@@ -113,11 +111,9 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 		return resourcesStage{}, err
 	}
 	admission.Keep.SetObjects(keptObjects{builtIn: registries.Stores, readable: stored.readable, custom: customResources, router: i.Router})
-	loopback := capture.Transport{Handler: server.Handler}.Config(b.Generic.LoopbackClientConfig)
-	loopback.QPS = -1 // a request may ask about many dependents
-	inside, err := metadata.NewForConfig(loopback)
+	inside, err := insideMetadata(server.Handler, b.Generic.LoopbackClientConfig)
 	if err != nil {
-		return resourcesStage{}, fmt.Errorf("client inside the server: %w", err)
+		return resourcesStage{}, err
 	}
 	admission.Replacer.SetObjects(replaceable{
 		builtIn: registries.Stores, custom: customResources, readable: stored.readable, inside: inside, collected: !besideControllerManager(b.Config),
