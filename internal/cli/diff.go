@@ -112,11 +112,7 @@ func (p *planning) run(cmd *cobra.Command, args []string) error {
 		plan.Print(&text, plans)
 		fmt.Fprintf(out, "%splan: %s\n", command.Plan(cmd, out, text.String()), plan.Summary(plans))
 		if !options.ServerSide && len(planner.Replacements()) > 0 {
-			if ours, err := isHoldfast(p.factory); err == nil {
-				how := "to replace in one write"
-				if !ours {
-					how = "to delete and create, with a journal for a crash"
-				}
+			if how, err := howToReplace(p.factory); err == nil {
 				fmt.Fprintf(out, "%s: holdfast apply --replace, with the same files\n", how)
 			}
 		}

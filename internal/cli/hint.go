@@ -37,14 +37,15 @@ func isImmutability(message string) bool {
 	return strings.Contains(message, "immutable") || strings.Contains(message, "updates to statefulset spec for fields other than")
 }
 
-// hint returns what is lost with the objects that must be replaced, and the command. It is empty if there are none, or if the server or
+// hint returns what is lost with the objects that must be replaced, and the command. It is empty if there are none, or if
 // the flags do not allow to replace them: the error of kubectl says enough then.
 func (r *replacing) hint(cmd *cobra.Command, args []string) string {
 	options, err := r.options(cmd, args)
 	if err != nil {
 		return ""
 	}
-	if ours, err := isHoldfast(r.factory); err != nil || !ours {
+	how, err := howToReplace(r.factory)
+	if err != nil {
 		return ""
 	}
 	planner := &live.Planner{Options: options, Factory: r.factory}
@@ -67,7 +68,16 @@ func (r *replacing) hint(cmd *cobra.Command, args []string) string {
 	}
 	var text strings.Builder
 	plan.Print(&text, plans)
-	return fmt.Sprintf("%sto replace in one write: %s apply --replace%s\n", command.Plan(cmd, cmd.ErrOrStderr(), text.String()), program, fileFlags(options))
+	return fmt.Sprintf("%s%s: %s apply --replace%s\n", command.Plan(cmd, cmd.ErrOrStderr(), text.String()), how, program, fileFlags(options))
+}
+
+// howToReplace says what apply --replace does on the server.
+func howToReplace(factory cmdutil.Factory) (string, error) {
+	ours, err := isHoldfast(factory)
+	if !ours {
+		return "to delete and create, with a journal for a crash", err
+	}
+	return "to replace in one write", nil
 }
 
 // fileFlags returns the flags that name the files and select objects in them.
