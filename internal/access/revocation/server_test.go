@@ -22,6 +22,7 @@ import (
 	"holdfast.dev/holdfast/internal/access/revocation"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/connection"
 	"holdfast.dev/holdfast/internal/waittest"
 	"holdfast.dev/holdfast/internal/yamltest"
 )
@@ -264,15 +265,20 @@ func (f *fixture) testAdministrator(t *testing.T) {
 	}
 }
 
-// TestReplacedList replaces the list by others that have the same entry and one more. A watch shows that as deletions and creations; the
-// entry is in force at each moment.
+// TestReplacedList replaces the list by others that have the same entry and one more. The entry is in force at each moment, because the
+// server's own watches show a replacement as a change.
 func TestReplacedList(t *testing.T) {
 	f := newFixture(t)
 	f.set(t, revocation.Entry{User: "robot"})
 	robot := revocation.Credential{User: "robot"}
 	registry := revocation.NewRegistry()
 	var missing atomic.Bool
-	err := registry.Watch(t.Context(), f.admin.CoreV1(), func() {
+	server, err := connection.Open(f.server.Config(t), connection.Options{ReplacementsAsChanges: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	err = registry.Watch(t.Context(), server.Typed.CoreV1(), func() {
 		if registry.Check(t.Context(), robot) == nil {
 			missing.Store(true)
 		}
