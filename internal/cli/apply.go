@@ -40,10 +40,11 @@ const replaceHelp = `
 
  A Holdfast server replaces each object in one write, so that no client sees it missing. On
  another server the command deletes and creates it, and prints how long it was absent. A
- journal in a Secret has both objects until the end. If the command is killed, run it again:
- it finishes what it began. If the server refuses the new object after the deletion, the
- command creates the old one again. --resume also finishes what another user began, and
- without files lists all open journals.
+ journal in a Secret has both objects until the end. If the command is killed, run it again
+ with the same files: it finishes what it began. If the server refuses the new object after
+ the deletion, the command creates the old one again. --resume also finishes what another
+ user or other files began, and without files lists all open journals. Look at the objects
+ first: whoever may write Secrets in the namespace can write a journal.
 
  Exit status with --replace: 1 if the server refuses an object, or if objects must be
  replaced and --yes is missing; 2 if the command could not look.`
@@ -79,7 +80,7 @@ func addReplace(applying *cobra.Command, factory cmdutil.Factory) {
 	flags.BoolVarP(&r.yes, "yes", "y", false, "Carry out the replacements of --replace.")
 	flags.StringArrayVar(&r.allowed, "allow-data-loss", nil, "With --replace, an object, as KIND/NAME, whose data may be lost. May be repeated.")
 	flags.BoolVar(&r.adopt, "adopt", false, "With --replace and --cascade=orphan, make the new object the owner of the dependents of the old one.")
-	flags.BoolVar(&r.resumes, "resume", false, "With --replace, finish replacements that another user has begun. Without files, list the open ones.")
+	flags.BoolVar(&r.resumes, "resume", false, "With --replace, finish replacements as their journals say, also of other users. Without files, list the open ones.")
 	applying.Long += replaceHelp
 	applying.Example += replaceExample
 	kubectl := applying.Run

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -70,7 +69,11 @@ func (r *replacing) exchanging(out io.Writer, manager string) (*elsewhere, error
 
 // resumed finishes what earlier runs have left, and returns the plans as they are then.
 func (e *elsewhere) resumed(ctx context.Context, planner *live.Planner, plans []plan.Plan) ([]plan.Plan, error) {
-	if found, err := e.resume(ctx, planner.Infos()); err != nil || !found {
+	given, err := planner.Given()
+	if err != nil {
+		return nil, err
+	}
+	if found, err := e.resume(ctx, given); err != nil || !found {
 		return plans, err
 	}
 	return planner.Plan(ctx)
@@ -78,30 +81,28 @@ func (e *elsewhere) resumed(ctx context.Context, planner *live.Planner, plans []
 
 // resume finishes the replacements of objects that earlier runs have begun. It reports whether there were any. Without --yes it prints them and
 // returns an error.
-func (e *elsewhere) resume(ctx context.Context, objects []*resource.Info) (bool, error) {
+func (e *elsewhere) resume(ctx context.Context, objects []live.Given) (bool, error) {
 	var found []*journal.Entry
-	for _, info := range objects {
+	for _, object := range objects {
+		info := object.Info
 		entry, err := e.exchanger.Find(ctx, info.Mapping.Resource.GroupResource(), info.Namespace, info.Name)
 		switch {
 		case apierrors.IsForbidden(err):
 			continue // the check of a replacement says which right the user lacks
 		case err != nil:
 			return false, command.Unable(err)
-		case entry != nil:
-			found = append(found, entry)
+		case entry == nil:
+			continue
 		}
+		if !e.resumes {
+			if err := e.exchanger.Continues(ctx, entry, object.New, object.Replaced); err != nil {
+				return false, command.Refused(err)
+			}
+		}
+		found = append(found, entry)
 	}
 	if len(found) == 0 {
 		return false, nil
-	}
-	user, err := e.exchanger.User(ctx)
-	if err != nil {
-		return false, err
-	}
-	for _, entry := range found {
-		if !e.resumes && (user == "" || entry.User != user) {
-			return false, command.Refused(exchange.Open{Entry: entry})
-		}
 	}
 	if !e.yes {
 		if err := e.print(ctx, found); err != nil {
@@ -124,6 +125,9 @@ func (e *elsewhere) print(ctx context.Context, entries []*journal.Entry) error {
 			object += " in namespace " + namespace
 		}
 		fmt.Fprintf(e.out, "%s: %s; %s\n", object, exchange.Origin(entry), state)
+		if e.resumes && !e.yes {
+			fmt.Fprintf(e.out, "  the new object: kubectl get secret %s -n %s -o jsonpath='{.data.new}' | base64 -d\n", entry.Stored.Name, entry.Stored.Namespace)
+		}
 	}
 	return nil
 }
@@ -135,7 +139,7 @@ func (e *elsewhere) finish(ctx context.Context, entries []*journal.Entry) error 
 		if err := e.print(ctx, []*journal.Entry{entry}); err != nil {
 			return err
 		}
-		result, err := e.exchanger.Resume(ctx, entry)
+		result, err := e.exchanger.Resume(ctx, entry, e.resumes)
 		switch {
 		case errors.Is(err, exchange.ErrChanged), errors.Is(err, exchange.ErrNotBegun):
 			fmt.Fprintf(e.out, "  %v\n", err)

@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/cli"
 	"holdfast.dev/holdfast/internal/replacement/journal"
 	"holdfast.dev/holdfast/internal/yamltest"
 )
@@ -112,11 +115,13 @@ func TestApplyResume(t *testing.T) {
 	client := server.Client(t).CoreV1()
 	resume := func(args ...string) string {
 		t.Helper()
-		out, err := run(t.Context(), append([]string{"apply", "--replace", "--resume", "--kubeconfig", server.Kubeconfig()}, args...)...)
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
+		var out bytes.Buffer // without the warnings of the servers of other tests
+		streams := cli.Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard}
+		args = append([]string{"apply", "--replace", "--resume", "--kubeconfig", server.Kubeconfig()}, args...)
+		if err := cli.Run(t.Context(), streams, args); err != nil {
+			t.Fatalf("%v: %s", err, &out)
 		}
-		return out
+		return out.String()
 	}
 	if out := resume(); out != "no replacement is open\n" {
 		t.Errorf("without a journal: %s", out)

@@ -15,6 +15,9 @@ import (
 func (r *run) create(ctx context.Context) (step, error) {
 	object := r.entry.New
 	if r.entry.Refusal != "" {
+		if !r.restores {
+			return retry, r.unrestored(errors.New(r.entry.Refusal))
+		}
 		object = r.entry.Old
 	}
 	created, err := r.client(r.entry.Resource, object.GetNamespace()).Create(ctx, object, metav1.CreateOptions{FieldManager: r.entry.FieldManager})
@@ -33,10 +36,21 @@ func (r *run) create(ctx context.Context) (step, error) {
 	case r.entry.Refusal != "":
 		return retry, r.lost(err)
 	}
+	if !r.restores {
+		return retry, r.unrestored(err)
+	}
 	if err := r.remember(ctx, r.entry, err); err != nil {
 		return retry, r.again(err)
 	}
 	return advance, nil
+}
+
+// unrestored is the error if the server refuses the new object, and the user has not said that the old one of the journal may be created.
+func (r *run) unrestored(refusal error) error {
+	at := r.entry.Stored
+	return fmt.Errorf("the server refused the new object after an earlier run has deleted the old one: %w. The journal, the Secret %s/%s, has the old "+
+		"object: look at it with kubectl get secret %s -n %s -o jsonpath='{.data.old}' | base64 -d, and create it again with --resume --yes",
+		refusal, at.Namespace, at.Name, at.Name, at.Namespace)
 }
 
 // lost is the error if the server takes neither object. The journal has both.

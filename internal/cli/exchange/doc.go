@@ -4,11 +4,14 @@
 //	exchanger := &exchange.Exchanger{Objects: objects, Cluster: cluster}
 //	err := exchanger.Check(ctx, target)
 //	result, err := exchanger.Replace(ctx, target)
-//	result, err = exchanger.Finish(ctx, entry) // what an earlier run left
+//	result, err = exchanger.Resume(ctx, entry, restores) // what an earlier run left
 //
 // It works with every Kubernetes API server, and with Holdfast too. A process that ends at any moment leaves a state from which Finish goes on:
 // each step is a request with a precondition, and the stored object shows how far the replacement is. So two processes may finish the same
 // journal at once.
 //
 // If the server refuses the new object for good after the old one is gone, the old object is created again.
+//
+// A journal is no more trustworthy than those who may write Secrets in its namespace: Continues says what a run may do with one that it has not
+// written.
 package exchange

@@ -185,7 +185,7 @@ func TestChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := exchanger(t, shared, nil)
-	if _, err := e.Resume(t.Context(), entry); !errors.Is(err, exchange.ErrChanged) {
+	if _, err := e.Resume(t.Context(), entry, true); !errors.Is(err, exchange.ErrChanged) {
 		t.Errorf("a run that begins before the change: %v", err)
 	}
 	c.holdsUID(t, "changed", "a", changed.GetUID())
@@ -202,7 +202,7 @@ func TestRefusedButStored(t *testing.T) {
 	old := c.create(t, c.configMap(t, "a", "1"))
 	entry := c.begin(t, exchange.Target{Resource: configMaps, Old: old, New: c.configMap(t, "a", "2")})
 	entry.Refusal = "no"
-	if _, err := exchanger(t, shared, nil).Resume(t.Context(), entry); !errors.Is(err, exchange.ErrNotBegun) {
+	if _, err := exchanger(t, shared, nil).Resume(t.Context(), entry, true); !errors.Is(err, exchange.ErrNotBegun) {
 		t.Errorf("error %v", err)
 	}
 	c.holdsUID(t, "refused", "a", old.GetUID())
@@ -253,7 +253,7 @@ func TestAnotherClientCreates(t *testing.T) {
 		t.Fatal("there is no journal")
 	}
 	foreign := c.create(t, c.configMap(t, "a", "3"))
-	_, err := exchanger(t, shared, nil).Resume(t.Context(), entry)
+	_, err := exchanger(t, shared, nil).Resume(t.Context(), entry, true)
 	wants(t, "foreign", err, "another client created one of this name, with the UID "+string(foreign.GetUID()), "it stays as it is", entry.Stored.Name)
 	if found := c.get(t, "a"); found == nil || found.GetUID() != foreign.GetUID() {
 		t.Errorf("stored %v", found)
@@ -280,7 +280,7 @@ func TestTwoUsers(t *testing.T) {
 	wants(t, "alice", err, "has the finalizers example.com/a", "run the same command again")
 	bob := exchanger(t, as("bob"), nil)
 	_, err = bob.Replace(t.Context(), exchange.Target{Resource: configMaps, Old: held, New: c.configMap(t, "a", "3")})
-	wants(t, "bob", err, "ConfigMap/a: alice on ", "began to replace it at ", "holdfast apply --replace --resume --yes")
+	wants(t, "bob", err, "ConfigMap/a: alice on ", "began to replace it at ", "holdfast apply --replace --resume, and finish it with --yes")
 	open, err := bob.List(t.Context(), c.Namespace)
 	if err != nil || len(open) != 1 {
 		t.Fatalf("%v: %d journals", err, len(open))
@@ -289,12 +289,71 @@ func TestTwoUsers(t *testing.T) {
 		t.Errorf("%v: %s", err, state)
 	}
 	c.unhold(t, "a")
-	result, err := bob.Resume(t.Context(), open[0])
+	result, err := bob.Resume(t.Context(), open[0], true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if created := c.holds(t, "finished by bob", "a", "2"); created.GetUID() == old.GetUID() || result.Absent <= 0 {
 		t.Errorf("UID %s, absent for %s", created.GetUID(), result.Absent)
+	}
+}
+
+// A journal that another client may have written, and that names the user, makes a run do nothing but what it would do by itself.
+func TestPlantedJournal(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	old := c.create(t, c.configMap(t, "a", "1"))
+	wanted, other := c.configMap(t, "a", "2"), c.configMap(t, "a", "3")
+	alice := exchanger(t, as("alice"), nil)
+	planted := func() *journal.Entry {
+		return &journal.Entry{
+			Resource: configMaps, UID: old.GetUID(), ResourceVersion: old.GetResourceVersion(), Old: other, New: wanted, User: "alice",
+			Propagation: metav1.DeletePropagationBackground,
+		}
+	}
+	for name, test := range map[string]struct {
+		change   func(*journal.Entry)
+		replaced bool
+		want     string
+	}{
+		"its own":         {func(*journal.Entry) {}, true, ""},
+		"another object":  {func(e *journal.Entry) { e.New = other }, true, "but with another new object"},
+		"refused":         {func(e *journal.Entry) { e.Refusal = "no" }, true, "the old one has to be created again"},
+		"propagation":     {func(e *journal.Entry) { e.Propagation = metav1.DeletePropagationOrphan }, true, "but with another --cascade"},
+		"no replacement":  {func(*journal.Entry) {}, false, "the object need not be replaced"},
+		"deleted already": {func(e *journal.Entry) { e.UID = "gone" }, false, ""},
+		"another user":    {func(e *journal.Entry) { e.User = "bob" }, true, "bob began to replace it"},
+	} {
+		entry := planted()
+		test.change(entry)
+		err := alice.Continues(t.Context(), entry, wanted, test.replaced)
+		switch {
+		case test.want == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case test.want != "":
+			wants(t, name, err, test.want, "--resume")
+		}
+	}
+
+	// The server refuses the new object, and the old one of the journal was never stored.
+	if err := unstructured.SetNestedField(wanted.Object, "x", "data", "not a key!"); err != nil {
+		t.Fatal(err)
+	}
+	entry := planted()
+	secret, err := entry.Secret()
+	if err == nil {
+		entry.Stored, err = c.CoreV1().Secrets(c.Namespace).Create(t.Context(), secret, metav1.CreateOptions{})
+	}
+	if err == nil {
+		err = c.Dynamic.Resource(configMaps).Namespace(c.Namespace).Delete(t.Context(), "a", metav1.DeleteOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = alice.Resume(t.Context(), entry, false)
+	wants(t, "the new object is refused", err, "a valid config key", "look at it with kubectl get secret", "--resume --yes")
+	if found := c.get(t, "a"); found != nil || c.find(t, "a") == nil {
+		t.Errorf("created %v, or removed the journal", found)
 	}
 }
 
@@ -332,7 +391,7 @@ func TestTwoRunsAtOnce(t *testing.T) {
 		for range cap(ended) {
 			mine := *entry
 			go func() {
-				_, err := e.Finish(t.Context(), &mine)
+				_, err := e.Finish(t.Context(), &mine, true)
 				ended <- err
 			}()
 		}
@@ -366,7 +425,7 @@ func TestNeitherCanBeCreated(t *testing.T) {
 	})
 	e := exchanger(t, shared, nil)
 	e.Patience = time.Millisecond
-	_, err := e.Resume(t.Context(), entry)
+	_, err := e.Resume(t.Context(), entry, true)
 	wants(t, "a quota", err, "exceeded quota", "refuses to create the old one again too", "kubectl get secret "+entry.Stored.Name+" -n "+c.Namespace)
 	if err := quotas.Delete(t.Context(), "none", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -376,7 +435,7 @@ func TestNeitherCanBeCreated(t *testing.T) {
 		t.Fatal("the journal is gone")
 	}
 	waittest.Until(t, "the old object is created again", func() bool {
-		_, err = e.Resume(t.Context(), entry)
+		_, err = e.Resume(t.Context(), entry, true)
 		return c.get(t, "a") != nil
 	})
 	wants(t, "restored", err, "The old object was created again")

@@ -65,6 +65,13 @@ func (e *Exchanger) patience() time.Duration {
 	return defaultPatience
 }
 
+func (e *Exchanger) propagation() metav1.DeletionPropagation {
+	if e.Propagation != "" {
+		return e.Propagation
+	}
+	return metav1.DeletePropagationBackground
+}
+
 // client returns the client of the resource in a namespace, which is empty if the object is in none.
 func (e *Exchanger) client(resource schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
 	if namespace == "" {
@@ -102,10 +109,7 @@ func (e *Exchanger) entry(target Target, user string) *journal.Entry {
 	}
 	entry := &journal.Entry{
 		Resource: target.Resource, UID: target.Old.GetUID(), ResourceVersion: target.Old.GetResourceVersion(),
-		Old: journal.Creatable(target.Old), New: target.New, User: user, Host: host, FieldManager: e.FieldManager, Propagation: e.Propagation,
-	}
-	if entry.Propagation == "" {
-		entry.Propagation = metav1.DeletePropagationBackground
+		Old: journal.Creatable(target.Old), New: target.New, User: user, Host: host, FieldManager: e.FieldManager, Propagation: e.propagation(),
 	}
 	return entry
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,14 +31,15 @@ func (e *Exchanger) Replace(ctx context.Context, target Target) (Result, error) 
 		}
 		return Result{}, fmt.Errorf("%s: %w", entry.Object(), err)
 	}
-	return e.Finish(ctx, entry)
+	return e.Finish(ctx, entry, true)
 }
 
 // ErrNotBegun is the error if nothing of a replacement was done, and it cannot be done any more. There is no journal.
 var ErrNotBegun = errors.New("nothing of the replacement was done, and it is given up")
 
-// Resume finishes what an earlier run has left. If that run has not deleted the old object, Resume first checks the replacement again.
-func (e *Exchanger) Resume(ctx context.Context, entry *journal.Entry) (Result, error) {
+// Resume finishes what an earlier run has left. If that run has not deleted the old object, Resume first checks the replacement again. restores
+// says that Resume may create the old object again, as the journal has it: see Continues.
+func (e *Exchanger) Resume(ctx context.Context, entry *journal.Entry, restores bool) (Result, error) {
 	stored, err := e.stored(ctx, entry)
 	if err == nil && entry.Judge(stored) == journal.Unchanged {
 		err = e.Check(ctx, Target{Resource: entry.Resource, Old: stored, New: entry.New})
@@ -48,13 +50,13 @@ func (e *Exchanger) Resume(ctx context.Context, entry *journal.Entry) (Result, e
 	if err != nil {
 		return Result{}, fmt.Errorf("%s: %w", entry.Object(), err)
 	}
-	return e.Finish(ctx, entry)
+	return e.Finish(ctx, entry, restores)
 }
 
-// Finish finishes the replacement of a journal, wherever it is, and removes the journal. If it returns an error, the error says whether the
-// journal is still there.
-func (e *Exchanger) Finish(ctx context.Context, entry *journal.Entry) (Result, error) {
-	r := &run{Exchanger: e, entry: entry}
+// Finish finishes the replacement of a journal, wherever it is, and removes the journal. restores is as in Resume. If it returns an error, the
+// error says whether the journal is still there.
+func (e *Exchanger) Finish(ctx context.Context, entry *journal.Entry, restores bool) (Result, error) {
+	r := &run{Exchanger: e, entry: entry, restores: restores}
 	err := r.finish(ctx)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", entry.Object(), err)
@@ -67,6 +69,8 @@ type run struct {
 	*Exchanger
 	entry  *journal.Entry
 	result Result
+	// restores says that the run may create the old object of the journal.
+	restores bool
 	// state is what the run has seen last, and deadline when it gives up to wait for another one.
 	state    journal.State
 	deadline time.Time
@@ -193,7 +197,8 @@ func (r *run) lookAgain(ctx context.Context, stored *unstructured.Unstructured) 
 			return retry, r.again(err)
 		}
 		r.reread = true
-		if entry != nil && entry.Stored.UID == r.entry.Stored.UID {
+		isSame := entry != nil && entry.Stored.UID == r.entry.Stored.UID
+		if isSame && (r.restores || apiequality.Semantic.DeepEqual(entry.New.Object, r.entry.New.Object)) {
 			r.entry = entry
 			return advance, nil
 		}

@@ -7,20 +7,29 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"holdfast.dev/holdfast/internal/replacement/journal"
 )
 
 // Open is the error about a journal that another run has written.
-type Open struct{ Entry *journal.Entry }
+type Open struct {
+	Entry *journal.Entry
+	// Differs says what is different in this run, if the journal names the same user.
+	Differs string
+}
 
 // Error says which run it was, and what the user can do.
 func (o Open) Error() string {
-	return fmt.Sprintf("%s: %s. If that run has ended, --resume finishes the replacement: holdfast apply --replace --resume --yes",
-		o.Entry.Object(), Origin(o.Entry))
+	text := o.Entry.Object() + ": " + Origin(o.Entry)
+	if o.Differs != "" {
+		text += ", but " + o.Differs
+	}
+	return text + ". If that run has ended, look at its journal with holdfast apply --replace --resume, and finish it with --yes"
 }
 
 // Origin says which run wrote a journal.
@@ -33,6 +42,34 @@ func Origin(entry *journal.Entry) string {
 		user += " on " + entry.Host
 	}
 	return fmt.Sprintf("%s began to replace it at %s", user, entry.Begun.UTC().Format(time.RFC3339))
+}
+
+// Continues returns nil if a run goes on with the journal of an earlier run, without the user saying so. A journal is a Secret, and everybody who may
+// write Secrets in the namespace can write one that names the user. So nothing follows from it but what the run would do by itself: wanted is
+// the object that it would create, and replaced says that it would replace the stored object.
+func (e *Exchanger) Continues(ctx context.Context, entry *journal.Entry, wanted *unstructured.Unstructured, replaced bool) error {
+	user, err := e.User(ctx)
+	if err != nil {
+		return err
+	}
+	open := Open{Entry: entry}
+	switch {
+	case user == "" || entry.User != user:
+		return open
+	case entry.Refusal != "":
+		open.Differs = "the server refused the new object, so that the old one has to be created again"
+	case !apiequality.Semantic.DeepEqual(entry.New.Object, wanted.Object):
+		open.Differs = "with another new object"
+	case entry.Propagation != e.propagation():
+		open.Differs = "with another --cascade"
+	default:
+		state, err := e.State(ctx, entry)
+		if err != nil || replaced || state != journal.Unchanged {
+			return err
+		}
+		open.Differs = "the object need not be replaced"
+	}
+	return open
 }
 
 // Find returns the open journal of an object, nil if there is none.
@@ -91,7 +128,7 @@ func (e *Exchanger) begin(ctx context.Context, entry *journal.Entry) error {
 		if err != nil {
 			return err
 		}
-		return Open{other}
+		return Open{Entry: other}
 	}
 	if err != nil {
 		return fmt.Errorf("write the journal: %w", err)

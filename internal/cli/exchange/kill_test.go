@@ -25,7 +25,7 @@ func (c cluster) attempt(t testing.TB, kill *killer, target exchange.Target, unc
 		return err
 	}
 	if entry != nil {
-		_, err := e.Resume(ctx, entry)
+		_, err := e.Resume(ctx, entry, true)
 		return err
 	}
 	stored := c.get(t, name)
@@ -113,7 +113,7 @@ func TestRefusedIsRestored(t *testing.T) {
 				t.Fatalf("%s: neither the object nor a journal is stored", what)
 			}
 			if entry := c.find(t, name); entry != nil {
-				_, err = exchanger(t, shared, nil).Resume(t.Context(), entry)
+				_, err = exchanger(t, shared, nil).Resume(t.Context(), entry, true)
 			}
 			restored := c.holds(t, what, name, "1")
 			switch {

@@ -9,15 +9,34 @@ import (
 	"k8s.io/kubectl/pkg/util"
 )
 
-// Infos returns the objects of the last plan whose kinds the server has, in the order of the files.
-func (p *Planner) Infos() []*resource.Info {
-	var infos []*resource.Info
-	for i := range p.inputs {
-		if info := p.inputs[i].info; info != nil {
-			infos = append(infos, info)
-		}
+// Given is an object of the files.
+type Given struct {
+	Info *resource.Info
+	// New is the object as a replacement creates it.
+	New *unstructured.Unstructured
+	// Replaced says that the stored object must be replaced by it.
+	Replaced bool
+}
+
+// Given returns the objects of the last plan whose kinds the server has, in the order of the files.
+func (p *Planner) Given() ([]Given, error) {
+	replaced := map[*resource.Info]bool{}
+	for _, d := range p.replaced {
+		replaced[d.in.info] = true
 	}
-	return infos
+	var all []Given
+	for i := range p.inputs {
+		in := p.inputs[i]
+		if in.info == nil {
+			continue
+		}
+		created, err := in.created()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Given{in.info, created, replaced[in.info]})
+	}
+	return all, nil
 }
 
 // Resource returns the resource of the object, in the version of the file.
@@ -29,10 +48,13 @@ func (r Replacement) Old() *unstructured.Unstructured {
 }
 
 // New returns the new object, with the annotation of client-side apply, by which the next apply updates it.
-func (r Replacement) New() (*unstructured.Unstructured, error) {
-	object := r.in.DeepCopy()
+func (r Replacement) New() (*unstructured.Unstructured, error) { return r.in.created() }
+
+// created returns the object as a replacement creates it.
+func (in *input) created() (*unstructured.Unstructured, error) {
+	object := in.DeepCopy()
 	if err := util.CreateApplyAnnotation(object, unstructured.UnstructuredJSONScheme); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Object, err)
+		return nil, fmt.Errorf("%s/%s: %w", object.GetKind(), object.GetName(), err)
 	}
 	return object, nil
 }
