@@ -45,8 +45,10 @@ const (
 
 // swappedObjects are objects of a built-in kind and custom resources, with and without dependents that stay.
 var swappedObjects = []swapped{
-	{collection: swappedMaps, name: "swapped"}, {collection: swappedBoats, name: "swapped"},
-	{collection: swappedMaps, name: "adopting", query: adopting}, {collection: swappedBoats, name: "adopting", query: adopting},
+	{collection: swappedMaps, name: "swapped"},
+	{collection: swappedBoats, name: "swapped"},
+	{collection: swappedMaps, name: "adopting", query: adopting},
+	{collection: swappedBoats, name: "adopting", query: adopting},
 	{collection: swappedMaps, name: "orphaning", query: orphaning},
 }
 

@@ -78,8 +78,18 @@ func compareChanges(t *testing.T, lists ownership.Lists, live, updated runtime.O
 func TestChangedTexts(t *testing.T) {
 	long := strings.Repeat("x", 400)
 	maps := []map[string]string{
-		nil, {}, {"a": "1"}, {"a": "1", "b": "2"}, {"a": "2", "c": "3"}, {"a": "2", "c": "3", long: "1"}, {"a": "2", "c": "3", long: "2"},
-		{"a": "1", "\xff": "1"}, {"a": "2", "\xff": "1"}, {"a": "1", "\xff": "2"}, {"a": "1", "x…y": "2"}, {"a": "1", "x…y": "3"},
+		nil,
+		{},
+		{"a": "1"},
+		{"a": "1", "b": "2"},
+		{"a": "2", "c": "3"},
+		{"a": "2", "c": "3", long: "1"},
+		{"a": "2", "c": "3", long: "2"},
+		{"a": "1", "\xff": "1"},
+		{"a": "2", "\xff": "1"},
+		{"a": "1", "\xff": "2"},
+		{"a": "1", "x…y": "2"},
+		{"a": "1", "x…y": "3"},
 	}
 	lists := views.New().Of(corev1.SchemeGroupVersion.WithKind("ConfigMap").GroupKind()).Lists()
 	for _, old := range maps {
