@@ -209,7 +209,7 @@ func (c changes) make(t *testing.T, number int) {
 // change creates an object, or updates, replaces or deletes it if it exists.
 func (c changes) change(t *testing.T, kind comparedKind, name string) error {
 	t.Helper()
-	key := kind.Resource + "/" + name
+	key, what := kind.Resource+"/"+name, c.random.IntN(9)
 	objects := c.client.Resource(kind.GroupVersionResource).Namespace(kind.namespace)
 	var err error
 	switch {
@@ -222,10 +222,10 @@ func (c changes) change(t *testing.T, kind comparedKind, name string) error {
 		obj.SetName(name)
 		c.exist[key] = true
 		_, err = objects.Create(t.Context(), obj, metav1.CreateOptions{})
-	case c.random.IntN(3) == 0:
+	case what < 3:
 		c.exist[key] = false
 		err = objects.Delete(t.Context(), name, metav1.DeleteOptions{})
-	case c.random.IntN(3) == 0:
+	case what < 5:
 		err = c.replace(t, kind, name)
 	default:
 		patch := fmt.Appendf(nil, `{"metadata": {"labels": {"random": "%d"}}}`, c.random.IntN(1000))

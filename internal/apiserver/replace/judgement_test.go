@@ -221,7 +221,7 @@ func judges(t *testing.T, namespace, user string) map[string]judge {
 				_, err := c.CoreV1().ConfigMaps(c.Namespace).Patch(ctx, "guarded", types.MergePatchType, []byte(`{"data":{"fixed":null}}`),
 					metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 				if !apierrors.IsInvalid(err) {
-					return fmt.Errorf("the answer is not that the field is immutable: %v", err)
+					return fmt.Errorf("the answer is not that the field is immutable: %w", err)
 				}
 				return nil
 			},

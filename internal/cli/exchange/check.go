@@ -54,7 +54,7 @@ func (e *Exchanger) obstacle(ctx context.Context, target Target) error {
 func (e *Exchanger) describe(ctx context.Context, old *unstructured.Unstructured, object *replacement.Object) error {
 	typed, err := scheme.Scheme.New(old.GroupVersionKind())
 	if err != nil {
-		return nil // a custom resource
+		return nil //nolint:nilerr // a custom resource
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(old.Object, typed); err != nil {
 		return fmt.Errorf("read the object: %w", err)

@@ -93,9 +93,8 @@ func (c cluster) round(t testing.TB, name string, first, second *killer) (firstK
 func TestRefusedIsRestored(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	killedOnce := true
 	for _, handled := range []bool{false, true} {
-		killedOnce = true
+		killedOnce := true
 		for at := int32(1); killedOnce; at++ {
 			name := fmt.Sprintf("a%d-%t", at, handled)
 			what := fmt.Sprintf("killed at request %d, handled %t", at, handled)

@@ -66,7 +66,7 @@ func (a textAudit) compare(ctx context.Context, pass *cacheaudit.Pass, key textK
 	revision, wrong := strconv.ParseInt(m.ResourceVersion, 10, 64)
 	if err != nil || wrong != nil || m.UID != key.uid || m.ResourceVersion != kept.resourceVersion {
 		pass.Differ(key.version.KeyOf("", "with the UID "+string(key.uid)))
-		return nil
+		return nil //nolint:nilerr // a text that is no object is a difference
 	}
 	name := key.version.KeyOf(m.Namespace, m.Name)
 	stored, err := a.origin.At(ctx, key.version.Kind.GroupResource(), m.Namespace, m.Name, revision)
@@ -82,8 +82,8 @@ func (a textAudit) compare(ctx context.Context, pass *cacheaudit.Pass, key textK
 	}
 	obj, err := key.version.Anew(stored.Text, revision)
 	if err != nil {
-		pass.Skip() // such as an object that a webhook converts
-		return nil
+		pass.Skip()
+		return nil //nolint:nilerr // such as an object that a webhook converts
 	}
 	pass.Judge(isTextOf(kept, obj, key.metadata), name)
 	return nil
