@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/config"
@@ -150,11 +151,14 @@ func verdictOf(crd *unstructured.Unstructured) any {
 func (f *fixture) replace(client dynamic.Interface, definition string, options metav1.UpdateOptions) error {
 	f.Helper()
 	f.warned.texts = nil
-	stored, _ := f.judged(name)
-	next := yamltest.Object(f.T, definition)
-	next.SetResourceVersion(stored.GetResourceVersion())
-	_, err := client.Resource(definitions).Update(f.Context(), next, options)
-	return err
+	// The server may write a condition of the definition at the same time.
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		stored, _ := f.judged(name)
+		next := yamltest.Object(f.T, definition)
+		next.SetResourceVersion(stored.GetResourceVersion())
+		_, err := client.Resource(definitions).Update(f.Context(), next, options)
+		return err
+	})
 }
 
 // apply sends a definition as server-side apply, which creates it if there is none.

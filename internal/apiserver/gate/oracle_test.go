@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/retry"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/yamltest"
@@ -176,15 +177,18 @@ func (o *oracle) force(crd, changed *unstructured.Unstructured) bool {
 // change replaces a definition, also as a dry run.
 func (f *fixture) change(name string, next *unstructured.Unstructured, dryRun bool) error {
 	f.Helper()
-	stored, _ := f.judged(name)
 	next = next.DeepCopy()
-	next.SetResourceVersion(stored.GetResourceVersion())
 	options := metav1.UpdateOptions{}
 	if dryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	_, err := f.client.Resource(definitions).Update(f.Context(), next, options)
-	return err
+	// The server may write a condition of the definition at the same time.
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		stored, _ := f.judged(name)
+		next.SetResourceVersion(stored.GetResourceVersion())
+		_, err := f.client.Resource(definitions).Update(f.Context(), next, options)
+		return err
+	})
 }
 
 // texts returns objects as JSON.

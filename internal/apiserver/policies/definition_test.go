@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/retry"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 )
@@ -37,17 +38,22 @@ func TestVersionWithRules(t *testing.T) {
 	f.want("the policy", f.patch(widgets, "w", `{spec: {replicas: 2}}`), "which policy versions forbids")
 	f.wantStatus("versions", "True", "all rules are in force")
 
-	crd, err := f.of(definitions).Get(t.Context(), "widgets.example.com", metav1.GetOptions{})
+	// The server may write a condition of the definition at the same time.
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		crd, err := f.of(definitions).Get(t.Context(), "widgets.example.com", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		served, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+		served[1].(map[string]any)["served"] = false
+		if err := unstructured.SetNestedSlice(crd.Object, served, "spec", "versions"); err != nil {
+			return err
+		}
+		f.warnings.texts = nil
+		_, err = f.of(definitions).Update(t.Context(), crd, metav1.UpdateOptions{})
+		return err
+	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	served, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
-	served[1].(map[string]any)["served"] = false
-	if err := unstructured.SetNestedSlice(crd.Object, served, "spec", "versions"); err != nil {
-		t.Fatal(err)
-	}
-	f.warnings.texts = nil
-	if _, err := f.of(definitions).Update(t.Context(), crd, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	f.wantWarnings(`metadata.annotations[holdfast.dev/immutability]: the rule "v2: immutable spec.size" forbids nothing from now on, `+

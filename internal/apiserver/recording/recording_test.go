@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/fieldhistory"
@@ -160,13 +161,18 @@ func TestPrunedField(t *testing.T) {
 	f.awaitResource(boats)
 	f.create(boats, `{apiVersion: recording.example.com/v1, kind: Boat, metadata: {name: boat, labels: {holdfast.dev/history: fields}}, spec: {name: argo}}`)
 	f.patch(boats, "boat", `{"spec":{"sails":2}}`)
-	live, err := f.Dynamic.Resource(definitions).Get(t.Context(), "boats.recording.example.com", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	changed := yamltest.Object(t, strings.Replace(definition, "              name: {type: string}\n", "", 1))
-	changed.SetResourceVersion(live.GetResourceVersion())
-	if _, err := f.Dynamic.Resource(definitions).Update(t.Context(), changed, metav1.UpdateOptions{}); err != nil {
+	// The server may write a condition of the definition at the same time.
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		live, err := f.Dynamic.Resource(definitions).Get(t.Context(), changed.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		changed.SetResourceVersion(live.GetResourceVersion())
+		_, err = f.Dynamic.Resource(definitions).Update(t.Context(), changed, metav1.UpdateOptions{})
+		return err
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	var current *unstructured.Unstructured

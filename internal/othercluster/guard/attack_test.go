@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 
 	"holdfast.dev/holdfast/internal/othercluster/guard"
 	"holdfast.dev/holdfast/internal/waittest"
@@ -80,9 +81,14 @@ func TestUnlistedObjects(t *testing.T) {
 	f.keeps()
 	f.create(definitions, annotated("gadgets", "no-delete"))
 	f.create("default/gadgets.v1.example.com", `{apiVersion: example.com/v1, kind: Gadgets, metadata: {name: g}}`)
-	hidden := f.await(definitions, "gadgets.example.com")
-	hidden.Object["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any)["served"] = false
-	if _, err := f.of(definitions).Update(t.Context(), hidden, metav1.UpdateOptions{}); err != nil {
+	// The server may write a condition of the definition at the same time.
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		hidden := f.await(definitions, "gadgets.example.com")
+		hidden.Object["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any)["served"] = false
+		_, err := f.of(definitions).Update(t.Context(), hidden, metav1.UpdateOptions{})
+		return err
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	waittest.Until(t, "the kind is not served", func() bool {
