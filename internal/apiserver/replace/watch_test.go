@@ -133,6 +133,84 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// Watches with initial events that begin at the resourceVersion of a deletion, which is one lower than that of the new object, show one
+// object at each moment but that between the two events of a replacement. No other event lies there, and no bookmark: not the one after
+// the initial events either, while the object is replaced again and again.
+func TestInitialEvents(t *testing.T) {
+	t.Parallel()
+	boats := defineBoats(t, "initial.example.com")
+	for name, test := range map[string]struct {
+		resource schema.GroupVersionResource
+		text     string
+	}{
+		"config maps": {configMaps, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, immutable: true}`},
+		"boats":       {boats, `{apiVersion: initial.example.com/v1, kind: Boat, metadata: {name: a}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t)
+			open := func(version string) (watch.Interface, error) {
+				return c.Dynamic.Resource(test.resource).Namespace(c.Namespace).Watch(t.Context(), metav1.ListOptions{
+					FieldSelector: "metadata.name=a", AllowWatchBookmarks: true, SendInitialEvents: new(true),
+					ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+				})
+			}
+			object := c.create(t, test.resource, test.text)
+			// The first replacement of a kind ends the watches that are open.
+			object = c.mustReplace(t, test.resource, object)
+			type begun struct {
+				events  watch.Interface
+				version string
+			}
+			var all []begun
+			for range 20 {
+				object = c.mustReplace(t, test.resource, object)
+				one := begun{version: before(object.GetResourceVersion())}
+				var err error
+				if one.events, err = open(one.version); err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, one)
+			}
+			for _, one := range all {
+				replay(t, open, one.events, one.version, object.GetUID())
+			}
+		})
+	}
+}
+
+// replay reads a watch with initial events until the object has a UID.
+func replay(t *testing.T, open func(version string) (watch.Interface, error), events watch.Interface, version string, last types.UID) {
+	t.Helper()
+	var shown types.UID
+	var previous watch.EventType
+	for listed := false; !listed || shown != last; {
+		event := waittest.Receive(t, "an event", events.ResultChan())
+		object, ok := event.Object.(metav1.Object)
+		if !ok {
+			// The server ends a watch now and then. As a client does, it begins again at the last event.
+			var err error
+			if events, err = open(version); err != nil {
+				t.Fatal(err)
+			}
+			shown, previous, listed = "", "", false
+			continue
+		}
+		switch {
+		case event.Type == watch.Added && shown == "":
+			shown = object.GetUID()
+		case event.Type == watch.Deleted && shown == object.GetUID():
+			shown = ""
+		case event.Type == watch.Bookmark && previous != watch.Deleted:
+			listed = listed || object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
+		default:
+			t.Fatalf("%s of %s at %s comes after %s, with %s shown", event.Type, object.GetUID(), object.GetResourceVersion(), previous, shown)
+		}
+		previous, version = event.Type, object.GetResourceVersion()
+	}
+	events.Stop()
+}
+
 // An informer tells its handlers that the old object was deleted and the new one was added, and ends with the new one.
 func TestInformer(t *testing.T) {
 	t.Parallel()
