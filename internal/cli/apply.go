@@ -44,7 +44,7 @@ const replaceHelp = `
  with the same files: it finishes what it began. If the server refuses the new object after
  the deletion, the command creates the old one again. --resume also finishes what another
  user or other files began, and without files lists all open journals. Look at the objects
- first: whoever may write Secrets in the namespace can write a journal.
+ first: every user that may write Secrets in the namespace can write a journal.
 
  Exit status with --replace: 1 if the server refuses an object, or if objects must be
  replaced and --yes is missing; 2 if the command could not look.`

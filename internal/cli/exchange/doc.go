@@ -12,6 +12,6 @@
 //
 // If the server refuses the new object for good after the old one is gone, the old object is created again.
 //
-// A journal is no more trustworthy than those who may write Secrets in its namespace: Continues says what a run may do with one that it has not
-// written.
+// The package does not trust a journal: every user that may write Secrets in its namespace can write one, in any name. Continues says what a
+// run may do with a journal that it has not written.
 package exchange
