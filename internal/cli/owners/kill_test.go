@@ -293,7 +293,8 @@ func TestTransferOfChangedObject(t *testing.T) {
 	maps := k.CoreV1().ConfigMaps(namespace)
 	for name, change := range map[string]func(){
 		"changed": func() {
-			patch := []byte(`{"data":{"b":"two"}}`)
+			// No other test writes this value: without a change, nothing is stored.
+			patch := []byte(`{"data":{"b":"three"}}`)
 			if _, err := maps.Patch(t.Context(), "settings-0", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "old"}); err != nil {
 				t.Error(err)
 			}
