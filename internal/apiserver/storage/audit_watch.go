@@ -55,7 +55,7 @@ func (c *watchCache) Compare(ctx context.Context, pass *cacheaudit.Pass) error {
 			found, err = c.confirm(ctx, pass, after, found.wrong)
 		}
 		if c.closed.Load() {
-			return nil // nobody reads it any more
+			return nil // the server has closed the cache
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.resource, err)

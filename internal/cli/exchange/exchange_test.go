@@ -137,7 +137,7 @@ func TestCheckKinds(t *testing.T) {
 		template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}}`), "--allow-data-loss StatefulSet/a")
 }
 
-// A user who may not write, change and remove the journal cannot begin.
+// The command refuses to begin if the user lacks a right to the journal.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

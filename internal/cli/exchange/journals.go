@@ -44,9 +44,9 @@ func Origin(entry *journal.Entry) string {
 	return fmt.Sprintf("%s began to replace it at %s", user, entry.Begun.UTC().Format(time.RFC3339))
 }
 
-// Continues returns nil if a run goes on with the journal of an earlier run, without the user saying so. A journal is a Secret, and everybody who may
-// write Secrets in the namespace can write one that names the user. So nothing follows from it but what the run would do by itself: wanted is
-// the object that it would create, and replaced says that it would replace the stored object.
+// Continues returns nil if a run may go on with the journal of an earlier run although the user has not given --resume. Every user that may write
+// Secrets in the namespace can write a journal in any name, so a run only does what it would do without the journal: wanted is the object that
+// the run would create, and replaced says that it would replace the stored object.
 func (e *Exchanger) Continues(ctx context.Context, entry *journal.Entry, wanted *unstructured.Unstructured, replaced bool) error {
 	user, err := e.User(ctx)
 	if err != nil {
