@@ -17,6 +17,7 @@ import (
 	"holdfast.dev/holdfast/internal/cli/exchange"
 	"holdfast.dev/holdfast/internal/cli/plan"
 	"holdfast.dev/holdfast/internal/cli/plan/live"
+	"holdfast.dev/holdfast/internal/finding"
 	rules "holdfast.dev/holdfast/internal/replacement"
 	"holdfast.dev/holdfast/internal/replacement/journal"
 )
@@ -108,9 +109,18 @@ func (e *elsewhere) resume(ctx context.Context, objects []live.Given) (bool, err
 		if err := e.print(ctx, found); err != nil {
 			return false, err
 		}
-		return false, command.Refused(fmt.Errorf("%d replacements are not finished: --yes finishes them first; nothing was written", len(found)))
+		return false, command.Refused(notFinished(len(found)))
 	}
 	return true, e.finish(ctx, found)
+}
+
+// notFinished returns the error for a number of replacements that earlier runs have begun.
+func notFinished(replacements int) error {
+	are, them := "are", "them"
+	if replacements == 1 {
+		are, them = "is", "it"
+	}
+	return fmt.Errorf("%s %s not finished: --yes finishes %s first; nothing was written", finding.Quantity(replacements, "replacement"), are, them)
 }
 
 // print prints how far replacements are.

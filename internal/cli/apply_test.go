@@ -166,3 +166,16 @@ func TestApplyResume(t *testing.T) {
 		t.Errorf("afterwards: %s", out)
 	}
 }
+
+// The error about earlier replacements counts them as a sentence does.
+func TestNotFinished(t *testing.T) {
+	t.Parallel()
+	for replacements, want := range map[int]string{
+		1: "1 replacement is not finished: --yes finishes it first; nothing was written",
+		2: "2 replacements are not finished: --yes finishes them first; nothing was written",
+	} {
+		if got := cli.NotFinished(replacements).Error(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

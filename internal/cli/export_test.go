@@ -26,3 +26,6 @@ func ServeFlags() []string {
 
 // Arguments returns the command line of a program.
 func Arguments(args []string) []string { return commandLine(args) }
+
+// NotFinished returns the error for a number of replacements that earlier runs have begun.
+func NotFinished(replacements int) error { return notFinished(replacements) }
