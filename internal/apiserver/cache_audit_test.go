@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,10 +19,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/cacheaudit"
@@ -32,86 +28,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
-	"holdfast.dev/holdfast/internal/yamltest"
 )
-
-const auditedGroup = "audit.example.com"
-
-// auditedDefinition is a kind with two versions, without a conversion webhook.
-func auditedDefinition(t testing.TB, plural, more string) *unstructured.Unstructured {
-	t.Helper()
-	version := `{name: %s, served: true, storage: %t, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
-		a: {type: string}, n: {type: integer, default: 1}, f: {type: number}, list: {type: array, items: {type: string}}%s}}}}}}`
-	return yamltest.Object(t, fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %[1]s.%[2]s},
-		spec: {group: %[2]s, scope: Namespaced, names: {plural: %[1]s, kind: K%[1]s}, versions: [%[3]s, %[4]s]}}`,
-		plural, auditedGroup, fmt.Sprintf(version, "v1", true, more), fmt.Sprintf(version, "v2", false, more)))
-}
-
-func auditedObject(plural, version, name, value string) *unstructured.Unstructured {
-	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": auditedGroup + "/" + version, "kind": "K" + plural, "metadata": map[string]any{"name": name},
-		"spec": map[string]any{"a": value, "f": 2.0, "list": []any{"x", "y"}},
-	}}
-}
-
-// auditedServer is a server whose audits the test runs itself.
-type auditedServer struct {
-	*servertest.Server
-	dynamic.Interface
-	t testing.TB
-}
-
-func startAudited(t testing.TB, settings apiserver.Config) auditedServer {
-	t.Helper()
-	settings.CacheAuditInterval = 24 * time.Hour
-	server := servertest.Start(t, settings)
-	return auditedServer{server, dynamic.NewForConfigOrDie(server.Config(t)), t}
-}
-
-func (s auditedServer) objects(plural, version string) dynamic.ResourceInterface {
-	return s.Resource(schema.GroupVersionResource{Group: auditedGroup, Version: version, Resource: plural}).Namespace("default")
-}
-
-// define creates a definition and waits until its objects can be listed.
-func (s auditedServer) define(plural string, crd *unstructured.Unstructured) {
-	s.t.Helper()
-	if _, err := s.Resource(crdResource).Create(s.t.Context(), crd, metav1.CreateOptions{}); err != nil {
-		s.t.Fatal(err)
-	}
-	waittest.Until(s.t, "the objects of "+plural+" can be listed", func() error {
-		_, err := s.objects(plural, "v1").List(s.t.Context(), metav1.ListOptions{})
-		return err
-	})
-}
-
-// get returns the text of an answer.
-func (s auditedServer) get(path string) string {
-	s.t.Helper()
-	text, err := s.Client(s.t).Discovery().RESTClient().Get().RequestURI(path).Do(s.t.Context()).Raw()
-	if err != nil {
-		s.t.Fatalf("%s: %v", path, err)
-	}
-	return string(text)
-}
-
-// figures returns the metrics of the audits, without their common prefix.
-func (s auditedServer) figures() map[string]float64 {
-	s.t.Helper()
-	got := map[string]float64{}
-	for line := range strings.Lines(s.get("/metrics")) {
-		name, value, ok := strings.Cut(strings.TrimSpace(line), "} ")
-		name, found := strings.CutPrefix(name, "holdfast_cache_audit_")
-		if !ok || !found {
-			continue
-		}
-		n, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			s.t.Fatalf("%s: %v", line, err)
-		}
-		got[name+"}"] = n
-	}
-	return got
-}
 
 // opened returns a value that was read from a field without an exported name, as if it had one.
 func opened(v reflect.Value) reflect.Value {
@@ -166,7 +83,7 @@ func TestCacheAuditFindsCorruption(t *testing.T) {
 	t.Parallel()
 	s := startAudited(t, apiserver.Config{})
 	const plural, collection = "bells", "/apis/" + auditedGroup + "/v1/namespaces/default/bells"
-	s.define(plural, auditedDefinition(t, plural, ""))
+	defineAudited(t, s, plural)
 	ctx, name := t.Context(), 0
 	// create creates a right object, and lets the server cache it and its text.
 	create := func() string {
@@ -282,7 +199,7 @@ func TestCacheAuditHasNoFalseAlarms(t *testing.T) {
 		DataDir: t.TempDir(), Etcd: etcd.Cluster{Servers: []string{url}}, Limits: config.Limits{EventTTL: time.Second},
 	})
 	const plural, writers, writes = "gongs", 4, 600
-	s.define(plural, auditedDefinition(t, plural, ""))
+	defineAudited(t, s, plural)
 	ctx, client := t.Context(), s.Client(t)
 	done := make(chan struct{})
 	var busy, beside sync.WaitGroup
@@ -400,33 +317,4 @@ func marshal(t *testing.T, v any) []byte {
 		t.Error(err)
 	}
 	return text
-}
-
-// BenchmarkCacheAudit measures the processor time of one audit of 2,000 custom resources, with their texts, and 2,000 ConfigMaps.
-func BenchmarkCacheAudit(b *testing.B) {
-	s := startAudited(b, apiserver.Config{})
-	const plural, objects = "bells", 2000
-	s.define(plural, auditedDefinition(b, plural, ""))
-	for i := range objects {
-		name, value := fmt.Sprint("o-", i), strings.Repeat("x", 2000)
-		if _, err := s.objects(plural, "v1").Create(b.Context(), auditedObject(plural, "v1", name, value), metav1.CreateOptions{}); err != nil {
-			b.Fatal(err)
-		}
-		created := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"a": value}}
-		if _, err := s.Client(b).CoreV1().ConfigMaps("default").Create(b.Context(), created, metav1.CreateOptions{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	s.get("/apis/" + auditedGroup + "/v1/namespaces/default/" + plural)
-	s.get("/api/v1/configmaps")
-	before := servertest.ProcessorTime(b)
-	for b.Loop() {
-		s.AuditCaches(b.Context())
-	}
-	b.ReportMetric((servertest.ProcessorTime(b)-before).Seconds()*1000/float64(b.N), "cpu-ms/audit")
-	for key, n := range s.figures() {
-		if strings.HasPrefix(key, "differences_total") && n > 0 {
-			b.Errorf("%s: %v", key, n)
-		}
-	}
 }

@@ -13,19 +13,25 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const (
-	soakClients = 16
+	soakClients = 16 // of ConfigMaps
+	soakCustom  = 4  // clients of custom resources
 	soakObjects = 50 // of each client
 	soakBytes   = 2 << 10
 	// soakLimit is the documented bound, in MB of resident memory.
 	soakLimit = 600
+	// soakKind is the plural of the custom resources.
+	soakKind = "chimes"
 )
 
 // soakTime returns how long the test writes: three seconds, or the time that make soak
@@ -43,14 +49,17 @@ func soakTime(t *testing.T) time.Duration {
 	return duration
 }
 
-// Memory does not grow with the number of writes: the watch cache and etcd keep a bounded
-// number of events. Audits compare the caches with etcd meanwhile, and find no difference.
+// Memory does not grow with the number of writes: the watch cache, etcd and the caches of custom resources keep a bounded
+// number of entries. The log has the memory at each fifth of the run. Audits compare the caches with etcd meanwhile, and
+// after the last write, and find no difference.
 func TestSoakMemory(t *testing.T) {
 	server := servertest.StartProcess(t, apiserver.Config{DataDir: t.TempDir(), CacheAuditInterval: time.Second})
-	ctx, cancel := context.WithTimeout(t.Context(), soakTime(t))
+	defineAudited(t, dynamic.NewForConfigOrDie(server.ClientConfig(t)), soakKind)
+	began, duration := time.Now(), soakTime(t)
+	ctx, cancel := context.WithDeadline(t.Context(), began.Add(duration))
 	defer cancel()
 
-	var writes atomic.Int64
+	var writes, customWrites atomic.Int64
 	var clients sync.WaitGroup
 	for i := range soakClients {
 		client := server.Client(t)
@@ -60,25 +69,77 @@ func TestSoakMemory(t *testing.T) {
 			}
 		})
 	}
-	peak := 0
-	// The poll ends with ctx; its error says only that.
-	_ = wait.PollUntilContextCancel(ctx, time.Second, true, func(context.Context) (bool, error) {
-		rss := residentMB(t, server.PID())
-		peak = max(peak, rss)
-		return false, nil
-	})
-	clients.Wait()
-	t.Logf("%d writes of %d bytes by %d clients in %s: peak %d MB resident", writes.Load(), soakBytes, soakClients, soakTime(t), peak)
-	for line := range strings.Lines(metrics(t, server.Client(t))) {
-		if name, n, ok := strings.Cut(line, "} "); ok && strings.HasPrefix(name, "holdfast_cache_audit_differences_total{") && strings.TrimSpace(n) != "0" {
-			t.Errorf("a cache differed from etcd: %s", line)
-		}
+	for i := range soakCustom {
+		client := dynamic.NewForConfigOrDie(server.ClientConfig(t))
+		clients.Go(func() {
+			if err := rewriteCustom(ctx, client, i, &customWrites); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	if writes.Load() == 0 {
-		t.Error("nothing was written")
+	peak := 0
+	for fifth := range 5 {
+		highest := peakUntil(t, server, began.Add(duration/5*time.Duration(fifth+1)))
+		t.Logf("after %s: %d writes of ConfigMaps and %d of custom resources, %d MB of live heap, at most %d MB resident since the line before",
+			time.Since(began).Round(time.Second/10), writes.Load(), customWrites.Load(), liveHeapMB(t, server), highest)
+		peak = max(peak, highest)
+	}
+	clients.Wait()
+	t.Logf("%d writes of %d bytes by %d clients in %s: peak %d MB resident",
+		writes.Load()+customWrites.Load(), soakBytes, soakClients+soakCustom, duration, peak)
+	checkAudits(t, server)
+	if writes.Load() == 0 || customWrites.Load() == 0 {
+		t.Errorf("%d writes of ConfigMaps and %d of custom resources", writes.Load(), customWrites.Load())
 	}
 	if peak > soakLimit && !raceDetector {
 		t.Errorf("peak is %d MB, the promise is %d MB", peak, soakLimit)
+	}
+}
+
+// peakUntil reads the resident memory of a server each second, and at the end, and returns the highest in MB.
+func peakUntil(t *testing.T, server *servertest.Process, end time.Time) (peak int) {
+	t.Helper()
+	ctx, cancel := context.WithDeadline(t.Context(), end)
+	defer cancel()
+	// The poll ends with ctx; its error says only that.
+	_ = wait.PollUntilContextCancel(ctx, time.Second, true, func(context.Context) (bool, error) {
+		peak = max(peak, residentMB(t, server.PID()))
+		return false, nil
+	})
+	return max(peak, residentMB(t, server.PID()))
+}
+
+// checkAudits waits until the server has audited all caches once more, after the last write, and fails the test if an audit of the run has
+// found a difference, or if a cache had no entry to compare.
+func checkAudits(t *testing.T, server *servertest.Process) {
+	t.Helper()
+	// The list lets the server cache the texts of all objects.
+	if _, err := auditedObjects(dynamic.NewForConfigOrDie(server.ClientConfig(t)), soakKind, "v1").List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	client, written := server.Client(t), time.Now()
+	var figures map[string]float64
+	waittest.Until(t, "an audit that began after the last write has compared all caches", func() error {
+		figures = auditFigures(t, metrics(t, client))
+		began := figures["last_success_timestamp_seconds"] - figures["duration_seconds"]
+		if began < float64(written.UnixMilli())/1000 {
+			return fmt.Errorf("the figures are %v", figures)
+		}
+		return nil
+	})
+	t.Logf("audits: %v", figures)
+	if _, isAudited := figures[`differences_total{cache="watch"}`]; !isAudited {
+		t.Errorf("the watch caches were not audited")
+	}
+	for name, n := range figures {
+		cache, isDifference := strings.CutPrefix(name, "differences_total")
+		switch {
+		case !isDifference:
+		case n != 0:
+			t.Errorf("%v entries of a cache differed from etcd: %s", n, cache)
+		case figures["entries_total"+strings.TrimSuffix(cache, "}")+`,result="same"}`] == 0:
+			t.Errorf("no entry of a cache was compared: %s", cache)
+		}
 	}
 }
 
@@ -105,6 +166,50 @@ func rewrite(ctx context.Context, client kubernetes.Interface, number int, write
 	return nil
 }
 
+// rewriteCustom creates, applies, patches, deletes and lists the custom resources of one client, in both versions, until ctx ends.
+func rewriteCustom(ctx context.Context, client dynamic.Interface, number int, writes *atomic.Int64) error {
+	payload := strings.Repeat("x", soakBytes-16)
+	// A name comes back when its object has been deleted for a while.
+	nameOf := func(i int) string { return fmt.Sprintf("soak-%d-%d", number, i%(2*soakObjects)) }
+	for i := 0; ctx.Err() == nil; i++ {
+		version := []string{"v1", "v2"}[i%2]
+		objects := auditedObjects(client, soakKind, version)
+		steps := []func() error{
+			func() error {
+				_, err := objects.Create(ctx, auditedObject(soakKind, version, nameOf(i), payload), metav1.CreateOptions{FieldManager: "creator"})
+				return err
+			},
+			func() error {
+				applied := auditedObject(soakKind, version, nameOf(i), strconv.Itoa(i)+payload)
+				_, err := objects.Apply(ctx, nameOf(i), applied, metav1.ApplyOptions{FieldManager: "applier", Force: true})
+				return err
+			},
+			func() error {
+				patch := fmt.Appendf(nil, `{"spec":{"n":%d}}`, i)
+				_, err := objects.Patch(ctx, nameOf(i), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "patcher"})
+				return err
+			},
+		}
+		if i >= soakObjects {
+			steps = append(steps, func() error { return objects.Delete(ctx, nameOf(i-soakObjects), metav1.DeleteOptions{}) })
+		}
+		for _, step := range steps {
+			if err := step(); ctx.Err() != nil {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			writes.Add(1)
+		}
+		if i%10 == 0 {
+			if _, err := objects.List(ctx, metav1.ListOptions{}); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // metrics returns the metrics of a server.
 func metrics(t *testing.T, client kubernetes.Interface) string {
 	t.Helper()
@@ -113,6 +218,22 @@ func metrics(t *testing.T, client kubernetes.Interface) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// liveHeapMB returns what the last garbage collection of a server found to be in use, in MB.
+func liveHeapMB(t *testing.T, server *servertest.Process) int {
+	t.Helper()
+	for line := range strings.Lines(metrics(t, server.Client(t))) {
+		if text, ok := strings.CutPrefix(line, "go_gc_heap_live_bytes "); ok {
+			size, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return int(size) >> 20
+		}
+	}
+	t.Fatal("no go_gc_heap_live_bytes")
+	return 0
 }
 
 // residentMB returns the resident memory of a process in MB.

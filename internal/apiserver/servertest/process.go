@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 )
@@ -123,5 +124,11 @@ func (p *Process) ProcessorTime(b *testing.B) time.Duration {
 // Client is a typed client of the administrator.
 func (p *Process) Client(t testing.TB) kubernetes.Interface {
 	t.Helper()
-	return kubernetes.NewForConfigOrDie(Config(t, p.config.Kubeconfig))
+	return kubernetes.NewForConfigOrDie(p.ClientConfig(t))
+}
+
+// ClientConfig is the client config of the administrator, without client-side rate limits.
+func (p *Process) ClientConfig(t testing.TB) *rest.Config {
+	t.Helper()
+	return Config(t, p.config.Kubeconfig)
 }
