@@ -96,6 +96,43 @@ func TestOracle(t *testing.T) {
 	}
 }
 
+// What a server allocates grows at least by the bodies of the requests that it gets.
+func TestAllocated(t *testing.T) {
+	t.Parallel()
+	server, err := side.Holdfast(holdfast).Start(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop()
+	client, err := server.Client(side.Administrator())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	allocated := func() side.Allocation {
+		t.Helper()
+		got, err := server.Allocated(t.Context(), client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	const requests, size = 20, 500_000
+	before := allocated()
+	body := fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"large"},"data":{"a":%q}}`, strings.Repeat("x", size))
+	for range requests {
+		// A dry run is stored nowhere.
+		if _, err := client.Do(t.Context(), side.Request{
+			Method: http.MethodPost, Path: "/api/v1/namespaces/kube-system/configmaps?dryRun=All", Body: body,
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if grown := allocated().Minus(before); grown.Bytes < requests*size || grown.Objects < requests {
+		t.Errorf("%d requests of %d bytes: allocated %+v", requests, size, grown)
+	}
+}
+
 // Every row is measured once, on the server alone, and the report has a line for each.
 func TestCompare(t *testing.T) {
 	t.Parallel()
@@ -119,6 +156,8 @@ func TestCompare(t *testing.T) {
 		"\n| create, 10 fields | ", "\n| change that goes to 20 watches | ", "\n| CPU time to create a definition, up to 10 definitions | ", "\n| at rest | ",
 		"\n| memory after a list of 20 objects | ", "\n| Lease update | ", "\n| memory added by 10 pods | ",
 		"\n| CPU time until a node is back after a restart | ", "\n| memory when all of 10 definitions are in use | ",
+		"\n## Allocated memory\n", "\n| 1 client: create | ", "\n| 16 clients: ConfigMap apply | ", "\n| nodes and pods: Lease update | ",
+		"\n| growth with the fields: update, 10 fields | ",
 	} {
 		if !strings.Contains(report, want) {
 			t.Errorf("the report has no %q", strings.TrimSpace(want))

@@ -13,6 +13,8 @@
 //     counts. Samples that need the same server, such as those of one start, are measured again together. The report says how many
 //     attempts were discarded, and how many samples stayed disturbed.
 //
+// A sample of requests also has the memory that the server allocated for one of them, by its metrics.
+//
 // Other work on the machine changes the time that a client waits far more than CPU time. The report therefore leaves the times out
 // if more than a tenth of the samples stayed disturbed.
 package compare

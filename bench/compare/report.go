@@ -45,6 +45,7 @@ func (f *Figures) Markdown(plots map[string]string) string {
 		}
 		b.WriteString(f.table(section))
 	}
+	b.WriteString(f.allocation())
 	return b.String()
 }
 

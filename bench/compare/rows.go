@@ -73,6 +73,15 @@ func (r *runner) define(ctx context.Context, servers []*side.Server, resources .
 
 // send measures rows of requests on servers that run at the same time and take turns.
 func (r *runner) send(ctx context.Context, servers []*side.Server, rows []requestRow) error {
+	meters, err := r.meters(ctx, servers)
+	defer func() {
+		for _, m := range meters {
+			m.client.Close()
+		}
+	}()
+	if err != nil {
+		return err
+	}
 	// generation is higher than every generation that an earlier sample has used.
 	generation := 0
 	for _, row := range rows {
@@ -80,7 +89,7 @@ func (r *runner) send(ctx context.Context, servers []*side.Server, rows []reques
 		row.requests = max(int(float64(row.requests)*r.settings.Work), row.clients, 2)
 		err := r.takeTurns(servers, row.Row, func(server *side.Server) (Sample, error) {
 			generation += 10 * row.requests
-			one, err := row.sample(ctx, server, generation)
+			one, err := row.sample(ctx, meters[server], generation)
 			if err == nil && row.grows {
 				err = deleteAll(ctx, server, row.target)
 			}

@@ -21,6 +21,8 @@ type Sample struct {
 	// for it.
 	Others float64 `json:"others"`
 	Again  int     `json:"again,omitempty"`
+	// Allocated is what the server allocated for one request. It is nil if the row has no requests.
+	Allocated *side.Allocation `json:"allocated,omitempty"`
 }
 
 // others returns the highest part of other processes in samples that belong together.

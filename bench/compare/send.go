@@ -31,10 +31,10 @@ func sendAll(ctx context.Context, workers []*worker, n int, send func(context.Co
 }
 
 // sample takes a sample of the row. Each sample needs generations that no earlier sample has used; they begin with first.
-func (r requestRow) sample(ctx context.Context, server *side.Server, first int) (Sample, error) {
+func (r requestRow) sample(ctx context.Context, m *meter, first int) (Sample, error) {
 	workers := make([]*worker, r.clients)
 	for i := range workers {
-		client, err := server.Client(side.Administrator())
+		client, err := m.server.Client(side.Administrator())
 		if err != nil {
 			return Sample{}, err
 		}
@@ -50,9 +50,5 @@ func (r requestRow) sample(ctx context.Context, server *side.Server, first int) 
 	if err := sendAll(ctx, workers, max(r.clients, 3), r.send); err != nil {
 		return Sample{}, err
 	}
-	used, err := measure(server, func() error { return sendAll(ctx, workers, r.requests, r.send) })
-	if err != nil {
-		return Sample{}, err
-	}
-	return used.perRequest(r.requests, r.clients), nil
+	return m.measureRequests(ctx, r.requests, r.clients, func() error { return sendAll(ctx, workers, r.requests, r.send) })
 }

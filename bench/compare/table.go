@@ -66,7 +66,10 @@ func (l *Line) markdown(columns int) string {
 
 // ratio returns Holdfast's value divided by the peer's, if there is one.
 func (l *Line) ratio() (value float64, ok bool) {
-	medians := l.medians()
+	return ratioOf(l.medians())
+}
+
+func ratioOf(medians []float64) (value float64, ok bool) {
 	if len(medians) != 2 || medians[1] <= 0 {
 		return 0, false
 	}

@@ -18,7 +18,7 @@ func Peer(binaries string, flags ...string) Side {
 			return nil, err
 		}
 		etcdURL, etcdPeerURL := "http://127.0.0.1:"+ports[0], "http://127.0.0.1:"+ports[1]
-		s := &Server{url: "https://127.0.0.1:" + ports[2]}
+		s := &Server{url: "https://127.0.0.1:" + ports[2], etcdURL: etcdURL}
 		started := time.Now()
 		etcd, err := startProcess(dir, filepath.Join(binaries, "etcd"), "--data-dir", filepath.Join(dir, "etcd"),
 			"--listen-client-urls", etcdURL, "--advertise-client-urls", etcdURL, "--listen-peer-urls", etcdPeerURL,

@@ -21,9 +21,11 @@ type Server struct {
 	// Ready is the time from the start of the first process until /readyz answered 200.
 	Ready time.Duration
 
-	side      Side
-	dir       string
-	url       string
+	side Side
+	dir  string
+	url  string
+	// etcdURL is the address of an etcd process of its own, and empty if etcd is part of the server.
+	etcdURL   string
 	authority *authority
 	// processes are the processes in the order of their start. Those of the peer are etcd and kube-apiserver.
 	processes []*process
