@@ -26,7 +26,7 @@ const (
 type shown struct {
 	key      string
 	revision uint64
-	// text is the object as JSON, without its resourceVersion. Equal texts share their memory.
+	// text is the object as JSON, without apiVersion, kind and resourceVersion. Equal texts share their memory.
 	text unique.Handle[string]
 }
 
@@ -44,6 +44,9 @@ func (f Form) text(o Object) string {
 	if f == Whole {
 		whole := maps.Clone(o)
 		whole["metadata"] = metadata
+		// The objects of a list need not have their kind.
+		delete(whole, "apiVersion")
+		delete(whole, "kind")
 		part = whole
 	}
 	text, err := json.Marshal(part)
