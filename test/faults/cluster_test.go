@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -62,16 +63,25 @@ func startCluster(t *testing.T, size int) *cluster {
 
 func (m *member) start(t *testing.T) {
 	t.Helper()
-	m.process = start(t, "etcd", m.flags...)
+	p, err := launch(exec.Command(filepath.Join(programs, "etcd"), m.flags...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A member that was started again runs until the end of the test, so that its history can be read.
+	if m.process == nil {
+		t.Cleanup(func() { m.kill() })
+	}
+	m.process = p
 }
 
 // servers starts API servers on the cluster.
 func (c *cluster) servers(t *testing.T, count int) []*server {
 	t.Helper()
 	dir := t.TempDir()
-	servers := make([]*server, count)
+	servers, shared := make([]*server, count), newStreams(c.urls()...)
 	for i := range servers {
 		servers[i] = newServer(filepath.Join(dir, fmt.Sprintf("data-%d", i)), "--etcd-servers", strings.Join(c.urls(), ","))
+		servers[i].streams = shared
 		servers[i].start(t)
 	}
 	return servers

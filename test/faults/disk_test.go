@@ -59,8 +59,7 @@ func startOnSmallDisk(t *testing.T, source, mode string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.kill)
-	s.process = p
+	s.end(t, p)
 	return s
 }
 
@@ -83,6 +82,7 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.client.Store(c)
+	server.streams.watch(t, server)
 	prepare(t, c)
 	ledger := newLedger()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -120,6 +120,7 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := newServer(saved)
+	again.streams = server.streams
 	again.start(t)
 	ledger.settle(t, again.client.Load())
 	t.Logf("%d acknowledged writes, %d without an answer", ledger.count.Load(), ledger.opened.Load())

@@ -25,6 +25,7 @@ const (
 func TestHostileClients(t *testing.T) {
 	t.Parallel()
 	server := newServer(filepath.Join(t.TempDir(), "data"))
+	server.streams.alone = true // the objects of the attackers are too large
 	server.start(t)
 	grantEverything(t, server.client.Load())
 	hostile := userConfig(t, server, "mallory")

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 )
@@ -37,10 +38,16 @@ func rounds(t *testing.T, short, forLong int) int {
 // seed is the start of all random choices of a test.
 type seed uint64
 
-// newSeed returns the seed of HOLDFAST_FAULTS_SEED, or a new one, and prints it.
+// seeds has the seeds of the tests by their names.
+var seeds sync.Map
+
+// newSeed returns the seed of HOLDFAST_FAULTS_SEED, or a new one, and prints it. A second call in a test returns the same.
 func newSeed(t *testing.T) seed {
 	t.Helper()
 	s := seed(time.Now().UnixNano())
+	if made, ok := seeds.Load(t.Name()); ok {
+		return made.(seed)
+	}
 	if text := os.Getenv("HOLDFAST_FAULTS_SEED"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
@@ -48,6 +55,8 @@ func newSeed(t *testing.T) seed {
 		}
 		s = seed(n)
 	}
+	seeds.Store(t.Name(), s)
+	t.Cleanup(func() { seeds.Delete(t.Name()) })
 	t.Logf("seed %d: repeat with HOLDFAST_FAULTS_SEED=%d and -run '^%s$'", s, s, t.Name())
 	return s
 }

@@ -16,7 +16,11 @@ type server struct {
 	// env are more environment variables.
 	env []string
 	*process
-	client atomic.Pointer[client]
+	// launched are the processes of all starts.
+	launched []*process
+	client   atomic.Pointer[client]
+	// streams watch the server from its first start to the end of the test.
+	streams *streams
 }
 
 // auditInterval is the time between two comparisons of the caches of a server with etcd. A test fails if one finds a difference.
@@ -24,7 +28,7 @@ const auditInterval = "2s"
 
 // newServer returns a server that is not started.
 func newServer(dataDir string, flags ...string) *server {
-	return &server{dataDir: dataDir, flags: slices.Concat([]string{"serve", "--data-dir", dataDir, "--secure-port", "0", "--cache-audit-interval", auditInterval}, flags)}
+	return &server{dataDir: dataDir, streams: newStreams(), flags: slices.Concat([]string{"serve", "--data-dir", dataDir, "--secure-port", "0", "--cache-audit-interval", auditInterval}, flags)}
 }
 
 // kubeconfig returns the file with the credential of the administrator.
@@ -33,20 +37,32 @@ func (s *server) kubeconfig() string { return filepath.Join(s.dataDir, "admin.ku
 // start starts the server and waits until it is ready.
 func (s *server) start(t *testing.T) {
 	t.Helper()
+	s.streams.readBefore(t, s)
 	cmd := exec.Command(filepath.Join(programs, "holdfast"), s.flags...)
 	cmd.Env = append(os.Environ(), s.env...)
 	p, err := launch(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.end(t, p)
+	s.connect(t)
+}
+
+// end takes over a process that was launched. The server runs until the end of the test, so that its streams can be checked before.
+func (s *server) end(t *testing.T, p *process) {
+	t.Helper()
+	s.process = p
+	if s.launched = append(s.launched, p); len(s.launched) > 1 {
+		return
+	}
 	t.Cleanup(func() {
-		p.kill()
-		if line := p.output.alarm(); line != "" {
-			t.Errorf("a cache of the server differed from etcd: %s", line)
+		for _, p := range s.launched {
+			p.kill()
+			if line := p.output.alarm(); line != "" {
+				t.Errorf("a cache of the server differed from etcd: %s", line)
+			}
 		}
 	})
-	s.process = p
-	s.connect(t)
 }
 
 // connect waits until a started server is ready, and makes its client.
@@ -60,4 +76,5 @@ func (s *server) connect(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.client.Store(client)
+	s.streams.watch(t, s)
 }

@@ -62,7 +62,7 @@ func startOnSlowDisk(t *testing.T, s *server) *slowDisk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.kill)
+	s.end(t, s.process)
 	go d.serve(s.process)
 	s.connect(t)
 	return d
