@@ -56,7 +56,10 @@ func startAgent(t *testing.T, s *clockServer, offset time.Duration) *clockAgent 
 	if out, err := issue.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	a.process = launchAt(t, offset, "holdfast", "node", "--name", "host-1", "--kubeconfig", credential,
+	launchAt(t, func(p *process) {
+		a.process = p
+		t.Cleanup(p.kill)
+	}, offset, "holdfast", "node", "--name", "host-1", "--kubeconfig", credential,
 		"--root", a.root, "--secrets-on-disk", "--metrics-address", "")
 	if _, err := a.firstLine(); err != nil {
 		t.Fatal(err)

@@ -33,9 +33,17 @@ type clockServer struct {
 // startAt starts the server with a clock.
 func (s *clockServer) startAt(t *testing.T, offset time.Duration) error {
 	t.Helper()
-	s.process = launchAt(t, offset, "holdfast", s.flags...)
-	_, err := s.firstLine()
-	return err
+	launchAt(t, func(p *process) { s.end(t, p) }, offset, "holdfast", s.flags...)
+	if _, err := s.firstLine(); err != nil {
+		return err
+	}
+	c, err := newClient(s.kubeconfig())
+	if err != nil {
+		return err
+	}
+	s.server.client.Store(c)
+	s.streams.watch(t, s.server)
+	return nil
 }
 
 // connect reads the kubeconfig again. The client uses another clock to judge certificates.

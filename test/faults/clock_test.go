@@ -145,8 +145,8 @@ func clockFunction(memory *os.File, start, end int64) (int64, error) {
 	return 0, errors.New("the vDSO has no __vdso_clock_gettime")
 }
 
-// launchAt starts a program whose clock has an offset from the beginning.
-func launchAt(t *testing.T, offset time.Duration, name string, args ...string) *process {
+// launchAt starts a program whose clock has an offset from the beginning. It gives the process to a function that ends it after the test.
+func launchAt(t *testing.T, end func(*process), offset time.Duration, name string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(programs, name), args...)
 	cmd.Env = append(os.Environ(), pausedVariable+"=true")
@@ -154,8 +154,7 @@ func launchAt(t *testing.T, offset time.Duration, name string, args ...string) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.kill)
+	end(p)
 	waittest.Until(t, "the program has paused itself", func() error { return pausedOutside(cmd.Process.Pid, 0, 0) })
 	p.setClock(t, offset)
-	return p
 }

@@ -120,9 +120,9 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := newServer(saved)
-	again.streams = server.streams
-	again.start(t)
-	ledger.settle(t, again.client.Load())
+	server.dataDir, server.flags = again.dataDir, again.flags
+	server.start(t)
+	ledger.settle(t, server.client.Load())
 	t.Logf("%d acknowledged writes, %d without an answer", ledger.count.Load(), ledger.opened.Load())
 }
 

@@ -77,7 +77,8 @@ func variants(alone, cbor bool) []variant {
 			encodings[asObjects] = append(encodings[asObjects], inProtobuf)
 		}
 		for _, form := range []string{asObjects, asMetadata, asTable} {
-			if cbor {
+			// The server has no CBOR of custom resources.
+			if cbor && k.group == "" {
 				encodings[form] = append(encodings[form], inCBOR)
 			}
 			for _, encoding := range encodings[form] {
