@@ -26,6 +26,11 @@ var errNotShown = errors.New("a stream has not shown the last write")
 func (s *streams) finish(ctx context.Context, t *testing.T) []*watchcheckStream {
 	t.Helper()
 	marks := s.writer.mark(ctx, t)
+	for _, one := range s.all {
+		if one.failure() != nil {
+			return nil // the check tells it
+		}
+	}
 	waittest.Until(t, "every stream shows the last write", func() error {
 		for _, one := range s.all {
 			if position := one.position.Load(); position < marks[one.kind] {

@@ -2,7 +2,7 @@ package faults_test
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -119,6 +119,9 @@ func (s *stream) watch(ctx context.Context, c *client, more url.Values, take fun
 	for next := s.events(body); ; {
 		e, err := next()
 		switch {
+		case errors.Is(err, errUndecodable):
+			s.broken(err)
+			return err
 		case err != nil:
 			return nil // the connection has ended, or the watch
 		case e.kind == "ERROR":
@@ -148,9 +151,16 @@ func (s *stream) take(e wireEvent) {
 	}
 }
 
+// failure returns an answer that the client cannot understand, nil if there was none.
+func (s *stream) failure() error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.problem
+}
+
 // broken records an answer that cannot be decoded.
 func (s *stream) broken(err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.problem = fmt.Errorf("%s: %w", s.recorded.Name, err)
+	s.problem = err
 }

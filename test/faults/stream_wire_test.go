@@ -44,6 +44,9 @@ var wireCodecs = func() serializer.CodecFactory {
 	return serializer.NewCodecFactory(scheme)
 }()
 
+// errUndecodable is the error of an event that is not in the encoding of its stream.
+var errUndecodable = errors.New("an event cannot be decoded")
+
 // wireEvent is an event as the server sends it.
 type wireEvent struct {
 	kind   string
@@ -125,7 +128,7 @@ func (v variant) events(body io.ReadCloser) func() (wireEvent, error) {
 		}
 		object, err := v.decode(text)
 		if err != nil {
-			return wireEvent{}, err
+			return wireEvent{}, fmt.Errorf("%w: %w: %q", errUndecodable, err, text)
 		}
 		// A bookmark may have no row.
 		if all := rows(object); v.form == asTable && len(all) == 1 {
@@ -161,7 +164,9 @@ func (v variant) frames(body io.ReadCloser) func() (string, []byte, error) {
 			return "", nil, err
 		}
 		var event metav1.WatchEvent
-		err = decode(buffer[:n], &event)
+		if err = decode(buffer[:n], &event); err != nil {
+			err = fmt.Errorf("%w: %w: %q", errUndecodable, err, buffer[:n])
+		}
 		return event.Type, event.Object.Raw, err
 	}
 }
