@@ -80,6 +80,8 @@ step_tags() {
 	for tag in plain frozen; do
 		GOGC=400 tests . -tags "$tag" -shuffle=on -p 3 -parallel 3 -timeout 15m ./internal/apiserver/custom/...
 	done
+	# The code of the failpoints themselves. The faults build the whole program with this tag.
+	GOGC=400 tests . -tags failpoints ./internal/failpoint
 }
 
 # The scripts of kubectl take longest, so they start first.

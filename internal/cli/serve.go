@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/cli/arguments"
 	"holdfast.dev/holdfast/internal/cli/heap"
+	"holdfast.dev/holdfast/internal/failpoint"
 )
 
 const serveHelp = `Serve the Kubernetes API.
@@ -78,6 +79,9 @@ func (s *serveSettings) serve(cmd *cobra.Command) error {
 
 // run starts the server and runs it until its context ends.
 func (s *serveSettings) run(cmd *cobra.Command, log *slog.Logger) error {
+	if err := failpoint.Serve(); err != nil {
+		return err
+	}
 	warnings, err := checkForeign(cmd.Flags())
 	if err != nil {
 		return err

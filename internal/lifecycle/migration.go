@@ -22,6 +22,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/internal/connection"
+	"holdfast.dev/holdfast/internal/failpoint"
 )
 
 const (
@@ -207,6 +208,9 @@ func (m *migrations) carryOut(ctx context.Context, migration *storagemigrationv1
 	}
 	klog.InfoS("stored objects are migrated", "migration", migration.Name, "resource", migration.Spec.Resource.String(),
 		"read", read.Load(), "written", written.Load())
+	if err := failpoint.Fail("lifecycle.migrated"); err != nil {
+		return err
+	}
 	return m.end(ctx, migration, metav1.Condition{
 		Type: string(storagemigrationv1.MigrationSucceeded), Reason: "StorageVersionMigrationSucceeded", Message: countText(&read, &written),
 	})

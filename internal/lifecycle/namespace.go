@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/internal/connection"
+	"holdfast.dev/holdfast/internal/failpoint"
 	"holdfast.dev/holdfast/internal/reconcile"
 )
 
@@ -99,6 +100,9 @@ func (n *namespaces) finalize(ctx context.Context, ns *corev1.Namespace) error {
 	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(finalizer corev1.FinalizerName) bool {
 		return finalizer == corev1.FinalizerKubernetes
 	})
+	if err := failpoint.Fail("lifecycle.finalize"); err != nil {
+		return err
+	}
 	_, err := n.client.Finalize(ctx, ns, metav1.UpdateOptions{})
 	return ignoreNotFound("finalize namespace", err)
 }

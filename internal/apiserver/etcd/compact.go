@@ -8,6 +8,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/internal/failpoint"
 )
 
 const (
@@ -45,6 +47,7 @@ func (m *Member) compact(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, compactTimeout)
 	defer cancel()
+	failpoint.Reach("etcd.compact")
 	_, err := m.etcd.Server.Compact(ctx, &pb.CompactionRequest{Revision: target})
 	if err != nil && !errors.Is(err, mvcc.ErrCompacted) {
 		// The next tick tries it again.

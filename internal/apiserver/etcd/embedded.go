@@ -22,6 +22,8 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc"
 	"go.etcd.io/etcd/server/v3/proxy/grpcproxy/adapter"
+
+	"holdfast.dev/holdfast/internal/failpoint"
 )
 
 const (
@@ -58,7 +60,9 @@ type Member struct {
 // If etcd cannot read the data, the error names the directory. Start does not repair or
 // remove anything in it. etcd itself may truncate the damaged end of its log, as after a
 // crash, and keeps a copy.
-func Start(dir string) (*Member, error) { return start(dir, quotaBytes) }
+func Start(dir string) (*Member, error) {
+	return start(dir, failpoint.Bound("etcd.quota", int64(quotaBytes)))
+}
 
 // start is Start with a bound on the size of the database.
 func start(dir string, quota int64) (*Member, error) {

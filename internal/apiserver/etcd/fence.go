@@ -9,6 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
 
+	"holdfast.dev/holdfast/internal/failpoint"
 	"holdfast.dev/holdfast/internal/replacement"
 )
 
@@ -116,9 +117,15 @@ func (c fencedClient) write(ctx context.Context, w objectWrite) (kubernetes.PutR
 		if err != nil {
 			return kubernetes.PutResponse{}, err
 		}
+		if err := failpoint.Fail("etcd.write"); err != nil {
+			return kubernetes.PutResponse{}, err
+		}
 		if beside.isEmpty() && !fenced {
 			response, err := w.plain()
 			if err == nil && response.Succeeded {
+				if err := failpoint.Fail("etcd.written"); err != nil {
+					return response, err
+				}
 				beside.written(response.Revision)
 			}
 			return response, err
@@ -169,6 +176,9 @@ func (c fencedClient) writeOnce(ctx context.Context, fence Fence, beside *Beside
 	}
 	response := kubernetes.PutResponse{Succeeded: answer.Succeeded, Revision: answer.Header.Revision}
 	if answer.Succeeded {
+		if err := failpoint.Fail("etcd.writtenBeside"); err != nil {
+			return response, err
+		}
 		beside.written(answer.Header.Revision)
 		return response, nil
 	}

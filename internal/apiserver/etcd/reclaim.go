@@ -10,6 +10,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/internal/failpoint"
 )
 
 const (
@@ -62,6 +64,9 @@ func (m *Member) makeRoom(ctx context.Context) (bool, error) {
 	if err != nil && !errors.Is(err, mvcc.ErrCompacted) {
 		return false, fmt.Errorf("compact: %w", err)
 	}
+	if err := failpoint.Fail("etcd.fullCompacted"); err != nil {
+		return false, err
+	}
 	enough := int64(reclaimShare * float64(m.quota))
 	if server.Backend().Size() <= enough {
 		return true, nil
@@ -72,6 +77,9 @@ func (m *Member) makeRoom(ctx context.Context) (bool, error) {
 		m.full.defragmentAfter = time.Now().Add(reclaimPause * time.Since(begin))
 		if err != nil {
 			return false, fmt.Errorf("defragment: %w", err)
+		}
+		if err := failpoint.Fail("etcd.fullDefragmented"); err != nil {
+			return false, err
 		}
 	}
 	return server.Backend().Size() <= enough, nil
@@ -89,6 +97,7 @@ func (m *Member) clearAlarm(ctx context.Context) error {
 		if _, err := m.etcd.Server.Alarm(ctx, request); err != nil {
 			return fmt.Errorf("clear the alarm: %w", err)
 		}
+		failpoint.Reach("etcd.fullCleared")
 	}
 	return nil
 }

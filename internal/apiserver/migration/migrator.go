@@ -16,6 +16,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
+	"holdfast.dev/holdfast/internal/failpoint"
 	"holdfast.dev/holdfast/internal/lifecycle"
 	"holdfast.dev/holdfast/internal/native"
 )
@@ -142,6 +143,9 @@ func (m *Migrator) run(ctx context.Context, resource schema.GroupResource, since
 	}
 	if t.rewriter == nil {
 		return nil
+	}
+	if err := failpoint.Fail("migration.shorten"); err != nil {
+		return err
 	}
 	return m.Shorten(ctx, t.rewriter.Definition(), t.rewriter.StorageVersion().Version)
 }

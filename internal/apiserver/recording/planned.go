@@ -8,6 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/value"
 
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
+	"holdfast.dev/holdfast/internal/failpoint"
 	"holdfast.dev/holdfast/internal/fieldhistory"
 )
 
@@ -203,6 +204,7 @@ func (p *planned) trim(of writtenObject, is state, stored int) {
 
 // written notes what the transaction has written.
 func (p *planned) written(revision int64) {
+	failpoint.Reach("recording.written")
 	r := p.recorder
 	for _, uid := range p.gone {
 		r.states.Remove(uid)

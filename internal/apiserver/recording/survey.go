@@ -16,6 +16,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
+	"holdfast.dev/holdfast/internal/failpoint"
 )
 
 const (
@@ -151,6 +152,9 @@ func (r *Recorder) Survey(ctx context.Context) error {
 		}
 	}
 	if all, err = r.removeOrphans(ctx, all); err != nil {
+		return err
+	}
+	if err := failpoint.Fail("recording.bound"); err != nil {
 		return err
 	}
 	if len(all) > 0 {

@@ -11,6 +11,7 @@ import (
 	apistorage "k8s.io/apiserver/pkg/storage"
 
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
+	"holdfast.dev/holdfast/internal/failpoint"
 	"holdfast.dev/holdfast/internal/fieldhistory"
 	"holdfast.dev/holdfast/value"
 )
@@ -123,6 +124,9 @@ func (w *write) formerContent(ctx context.Context) (*content, error) {
 func (w *write) plan(ctx context.Context, again bool) (*etcd.Beside, error) {
 	if w.operation == "" {
 		return w.unchanged(), nil
+	}
+	if err := failpoint.Fail("recording.plan"); err != nil {
+		return nil, failure(w.was.place, err)
 	}
 	p := &planned{write: w, again: again, states: map[types.UID]state{}}
 	var err error

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/util/dryrun"
 	"k8s.io/klog/v2"
 
+	"holdfast.dev/holdfast/internal/failpoint"
 	"holdfast.dev/holdfast/internal/native"
 	"holdfast.dev/holdfast/internal/replacement"
 )
@@ -184,10 +185,12 @@ func (a *Allocator) begin(ctx context.Context, c change) (genericregistry.Finish
 		}
 		return nil, err
 	}
+	failpoint.Reach("serviceip.allocated")
 	return func(_ context.Context, success bool) {
 		switch {
 		case dryRun:
 		case success:
+			failpoint.Reach("serviceip.stored")
 			a.release(ownerOf(service), current.before.without(valuesOf(service)))
 		default:
 			a.release(ownerOf(service), current.allocated)
@@ -242,6 +245,9 @@ func (a *Allocator) repair(ctx context.Context) error {
 		}
 	}
 	if err := a.addresses.repair(ctx, addresses); err != nil {
+		return err
+	}
+	if err := failpoint.Fail("serviceip.repair"); err != nil {
 		return err
 	}
 	return a.ports.repair(ctx, ports)

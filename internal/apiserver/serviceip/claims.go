@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/storage"
+
+	"holdfast.dev/holdfast/internal/failpoint"
 )
 
 // claims are the allocated values of one pool, cluster IPs or node ports. At most one
@@ -39,10 +41,13 @@ func (c claims) claim(ctx context.Context, value string, owner networkingv1.Pare
 		},
 		Spec: networkingv1.IPAddressSpec{ParentRef: &owner},
 	}
+	if err := failpoint.Fail("serviceip.claim"); err != nil {
+		return false, fmt.Errorf("claim %s: %w", value, err)
+	}
 	err := c.storage.Create(ctx, c.prefix+value, object, &networkingv1.IPAddress{}, 0, dryRun)
 	switch {
 	case err == nil:
-		return true, nil
+		return true, failpoint.Fail("serviceip.claimed")
 	case storage.IsExist(err):
 		return false, nil
 	default:
@@ -73,6 +78,9 @@ func (c claims) remove(ctx context.Context, value string, matches func(*networki
 			return errOtherClaim
 		}
 		return nil
+	}
+	if err := failpoint.Fail("serviceip.release"); err != nil {
+		return err
 	}
 	err := c.storage.Delete(ctx, c.prefix+value, &networkingv1.IPAddress{}, nil, check, false, nil, storage.DeleteOptions{})
 	if err == nil || storage.IsNotFound(err) || errors.Is(err, errOtherClaim) {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
+	"holdfast.dev/holdfast/internal/failpoint"
 	"holdfast.dev/holdfast/internal/replacement"
 )
 
@@ -193,8 +194,14 @@ func (s waitingStorage) Create(ctx context.Context, key string, obj, out runtime
 		if ctx, err = withRecord(ctx, swap, obj); err != nil {
 			return err
 		}
+		if err := failpoint.Fail("storage.replace"); err != nil {
+			return err
+		}
 	}
 	err := s.CacheDelegator.Create(ctx, key, obj, out, ttl)
+	if err == nil && swap != nil {
+		err = failpoint.Fail("storage.replaced")
+	}
 	if storage.IsExist(err) && swap != nil {
 		return apierrors.NewConflict(s.resource, path.Base(key), errWrittenMeanwhile)
 	}

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"holdfast.dev/holdfast/internal/failpoint"
 	"holdfast.dev/holdfast/internal/reconcile"
 	"holdfast.dev/holdfast/internal/references"
 	"holdfast.dev/holdfast/internal/series"
@@ -41,6 +42,9 @@ func (c *controller) collect(ctx context.Context, o *object, st *state) (time.Du
 		st.restarted = c.Clock.Now() // the index does not know it yet
 		return c.leave(ctx, o, st, referenced)
 	}
+	if err := failpoint.Fail("collection.delete"); err != nil {
+		return 0, err
+	}
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &o.UID, ResourceVersion: &o.ResourceVersion}}
 	if o.kind == references.ConfigMap {
 		err = c.Client.CoreV1().ConfigMaps(o.Namespace).Delete(fenced, o.Name, options)
@@ -50,6 +54,7 @@ func (c *controller) collect(ctx context.Context, o *object, st *state) (time.Du
 	if err != nil {
 		return c.refuse(o, st, "deleted", err)
 	}
+	failpoint.Reach("collection.deleted")
 	c.settle(o, st)
 	c.Metrics.collected.WithLabelValues(o.kind.String()).Inc()
 	c.event(o, reasonCollected, "no object has referred to it since "+st.since+": the server has deleted it")

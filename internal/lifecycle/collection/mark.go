@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/internal/admission/keep"
+	"holdfast.dev/holdfast/internal/failpoint"
 	"holdfast.dev/holdfast/internal/references"
 	"holdfast.dev/holdfast/internal/series"
 )
@@ -20,6 +21,9 @@ const longestRefusal = time.Hour
 
 // mark marks an object to which no object has referred for long enough. It returns after which time the object is deleted.
 func (c *controller) mark(ctx context.Context, o *object, st *state, start time.Time) (time.Duration, error) {
+	if err := failpoint.Fail("collection.mark"); err != nil {
+		return 0, err
+	}
 	since := start.UTC().Format(time.RFC3339)
 	if err := c.write(ctx, o, st, map[string]any{series.UnusedSinceAnnotation: since}); err != nil {
 		return c.refuse(o, st, "marked", err)

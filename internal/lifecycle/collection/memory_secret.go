@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
+
+	"holdfast.dev/holdfast/internal/failpoint"
 )
 
 const (
@@ -67,6 +69,9 @@ func (m *memory) store(ctx context.Context) error {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: memoryNamespace, Name: memoryName, ResourceVersion: version}, Data: written.encode(),
 	}
+	if err := failpoint.Fail("collection.remember"); err != nil {
+		return err
+	}
 	var err error
 	if version == "" {
 		secret, err = m.secrets.Create(ctx, secret, metav1.CreateOptions{FieldManager: manager})
@@ -83,6 +88,7 @@ func (m *memory) store(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write Secret %s/%s: %w", memoryNamespace, memoryName, err)
 	}
+	failpoint.Reach("collection.remembered")
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.contents, m.version = written, secret.ResourceVersion

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/internal/admission/keep"
+	"holdfast.dev/holdfast/internal/failpoint"
 	"holdfast.dev/holdfast/internal/reconcile"
 	"holdfast.dev/holdfast/internal/replacement"
 )
@@ -212,6 +213,9 @@ func (c *collector) hasDependents(ctx context.Context, o *object) bool {
 
 // remove deletes an object, unless it has changed since it was observed.
 func (c *collector) remove(ctx context.Context, o *object, policy metav1.DeletionPropagation) error {
+	if err := failpoint.Fail("garbage.remove"); err != nil {
+		return err
+	}
 	err := c.objects(o).Delete(ctx, o.name, metav1.DeleteOptions{
 		Preconditions:     &metav1.Preconditions{UID: &o.uid, ResourceVersion: &o.version},
 		PropagationPolicy: &policy,

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/util/retry"
+
+	"holdfast.dev/holdfast/internal/failpoint"
 )
 
 // metadataPatch is a merge patch. The server rejects it if the object has another UID or
@@ -40,6 +42,9 @@ func (c *collector) changeOwners(
 		}
 		var patch metadataPatch
 		patch.Metadata.OwnerReferences = &refs
+		if err := failpoint.Fail("garbage.owners"); err != nil {
+			return err
+		}
 		err := c.patch(ctx, o, patch)
 		if !apierrors.IsConflict(err) {
 			return err
@@ -59,6 +64,9 @@ func (c *collector) dropFinalizer(ctx context.Context, o *object, finalizer stri
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		now, err := c.read(ctx, o)
 		if err != nil || !slices.Contains(now.Finalizers, finalizer) {
+			return err
+		}
+		if err := failpoint.Fail("garbage.finalizer"); err != nil {
 			return err
 		}
 		finalizers := slices.DeleteFunc(now.Finalizers, func(found string) bool { return found == finalizer })

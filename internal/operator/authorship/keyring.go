@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+
+	"holdfast.dev/holdfast/internal/failpoint"
 )
 
 // ErrUnverified means that a sealed text is missing, was changed, or is about another
@@ -53,6 +55,9 @@ func (k *Keyring) Seal(ctx context.Context, subject Subject, content any) (strin
 	}
 	keys, err := k.current(ctx)
 	if err != nil {
+		return "", err
+	}
+	if err := failpoint.Fail("authorship.seal"); err != nil {
 		return "", err
 	}
 	return keys[0].seal(about, plain), nil

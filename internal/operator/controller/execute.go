@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/api"
+	"holdfast.dev/holdfast/internal/failpoint"
 	"holdfast.dev/holdfast/internal/operator/authorship"
 	"holdfast.dev/holdfast/internal/operator/plan"
 	"holdfast.dev/holdfast/internal/reconcile"
@@ -257,9 +258,13 @@ func (e *execution) applyAll(ctx context.Context, objects []target) error {
 	applied := make([]*unstructured.Unstructured, len(objects))
 	for i, object := range objects {
 		var err error
+		if err := failpoint.Fail("controller.apply"); err != nil {
+			return err
+		}
 		if applied[i], err = e.apply(ctx, object); err != nil {
 			return err
 		}
+		failpoint.Reach("controller.applied")
 	}
 	for _, object := range applied {
 		if err := e.ready(object); err != nil {

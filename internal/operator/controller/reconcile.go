@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/api"
+	"holdfast.dev/holdfast/internal/failpoint"
 	"holdfast.dev/holdfast/internal/reconcile"
 	"holdfast.dev/holdfast/parameters"
 )
@@ -37,6 +38,9 @@ func (c *controller) reconcile(ctx, run context.Context, name cache.ObjectName) 
 	}
 	instance, progressed, err = c.execute(run, instance)
 	if err != nil {
+		return progressed, err
+	}
+	if err := failpoint.Fail("controller.end"); err != nil {
 		return progressed, err
 	}
 	// The run has ended. Without the name, another plan can be requested.
@@ -87,6 +91,9 @@ func (c *controller) finalize(ctx, run context.Context, instance *api.Instance) 
 	}
 	instance.Finalizers = slices.DeleteFunc(instance.Finalizers, func(name string) bool { return name == api.CleanupFinalizer })
 	if _, err = c.write(ctx, instance); err != nil {
+		return progressed, err
+	}
+	if err := failpoint.Fail("controller.finalized"); err != nil {
 		return progressed, err
 	}
 	return progressed, c.deletions.Forget(ctx, instance.UID)

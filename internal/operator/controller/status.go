@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/api"
+	"holdfast.dev/holdfast/internal/failpoint"
 	"holdfast.dev/holdfast/internal/operator/plan"
 	"holdfast.dev/holdfast/parameters"
 )
@@ -44,6 +45,9 @@ func (e *execution) storeWithObjects(ctx context.Context, status api.PlanStatus,
 		return nil
 	}
 	before := e.instance.Status.PlanStatus[status.Name]
+	if err := failpoint.Fail("controller.store"); err != nil {
+		return err
+	}
 	stored, err := e.write(ctx, changed, "status")
 	if err != nil {
 		return err
