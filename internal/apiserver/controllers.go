@@ -55,7 +55,7 @@ func addControllers(b start.Base, served resourcesStage, bootstrapped <-chan str
 			Stored: served.stored, InProcess: served.source, StorageVersion: served.storageVersion,
 			Replaced: storage.Records{Client: b.Etcd}, RunWhileLeading: led, Controllers: b.Config.Controllers, Migrator: served.migrator,
 			Collection: collection.Config{
-				Client: inside, Index: served.references, AtLeast: failpoint.Bound("collection.atLeast", b.Config.CollectAtLeast), Metrics: b.Metrics.Collection,
+				Client: inside, Index: served.references, AtLeast: failpoint.Bound("collection:atLeast", b.Config.CollectAtLeast), Metrics: b.Metrics.Collection,
 			},
 			ProtectVolumes: !slices.Contains(b.Config.DisableAdmission, plugins.VolumeProtection),
 		}

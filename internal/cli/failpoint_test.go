@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// The program has no failpoint: not even their names are in it. This test is in the same file as the program.
+// The program has no failpoint: not even their names are in it. They have a colon, so that no function of Go has such a name. The program of
+// the tests has all commands.
 func TestNoFailpoints(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -22,17 +22,17 @@ func TestActions(t *testing.T) {
 	} {
 		r, killed := newRegistry(), 0
 		r.kill = func(string) { killed++ }
-		if err := r.arm("a.b", text); err != nil {
+		if err := r.arm("a:b", text); err != nil {
 			t.Fatal(err)
 		}
 		got := ""
 		for range 4 {
 			before := killed
-			err := r.reach("a.b")
+			err := r.reach("a:b")
 			switch {
 			case killed > before:
 				got += "K"
-			case err != nil && err.Error() == "failpoint a.b: no":
+			case err != nil && err.Error() == "failpoint a:b: no":
 				got += "E"
 			default:
 				got += "."
@@ -66,20 +66,20 @@ func TestServe(t *testing.T) {
 		}
 		return answer.StatusCode, string(text)
 	}
-	if code, _ := send(http.MethodPut, "/a.b", "explode"); code != http.StatusBadRequest {
+	if code, _ := send(http.MethodPut, "/a:b", "explode"); code != http.StatusBadRequest {
 		t.Errorf("a wrong action: %d", code)
 	}
-	if code, text := send(http.MethodPut, "/a.b", "return(no)"); code != http.StatusNoContent {
+	if code, text := send(http.MethodPut, "/a:b", "return(no)"); code != http.StatusNoContent {
 		t.Errorf("an action: %d %s", code, text)
 	}
-	if err := r.reach("a.b"); err == nil {
+	if err := r.reach("a:b"); err == nil {
 		t.Error("the armed failpoint returns no error")
 	}
-	if _, text := send(http.MethodGet, "/a.b/count", ""); text != "1" {
+	if _, text := send(http.MethodGet, "/a:b/count", ""); text != "1" {
 		t.Errorf("the count is %s", text)
 	}
-	send(http.MethodDelete, "/a.b", "")
-	if err := r.reach("a.b"); err != nil {
+	send(http.MethodDelete, "/a:b", "")
+	if err := r.reach("a:b"); err != nil {
 		t.Errorf("the disarmed failpoint returns %v", err)
 	}
 }

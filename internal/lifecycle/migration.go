@@ -208,7 +208,7 @@ func (m *migrations) carryOut(ctx context.Context, migration *storagemigrationv1
 	}
 	klog.InfoS("stored objects are migrated", "migration", migration.Name, "resource", migration.Spec.Resource.String(),
 		"read", read.Load(), "written", written.Load())
-	if err := failpoint.Fail("lifecycle.migrated"); err != nil {
+	if err := failpoint.Fail("lifecycle:migrated"); err != nil {
 		return err
 	}
 	return m.end(ctx, migration, metav1.Condition{

@@ -100,7 +100,7 @@ func (n *namespaces) finalize(ctx context.Context, ns *corev1.Namespace) error {
 	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(finalizer corev1.FinalizerName) bool {
 		return finalizer == corev1.FinalizerKubernetes
 	})
-	if err := failpoint.Fail("lifecycle.finalize"); err != nil {
+	if err := failpoint.Fail("lifecycle:finalize"); err != nil {
 		return err
 	}
 	_, err := n.client.Finalize(ctx, ns, metav1.UpdateOptions{})

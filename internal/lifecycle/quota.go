@@ -188,7 +188,7 @@ func (q *quotas) write(ctx context.Context, object *corev1.ResourceQuota, usage 
 	}
 	object = object.DeepCopy()
 	object.Status = corev1.ResourceQuotaStatus{Hard: object.Spec.Hard, Used: usage.Used}
-	if err := failpoint.Fail("lifecycle.quota"); err != nil {
+	if err := failpoint.Fail("lifecycle:quota"); err != nil {
 		return 0, err
 	}
 	written, err := q.typed.CoreV1().ResourceQuotas(object.Namespace).UpdateStatus(ctx, object, metav1.UpdateOptions{})

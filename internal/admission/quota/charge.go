@@ -161,11 +161,11 @@ func (p *Admission) write(ctx context.Context, quotas, charged []corev1.Resource
 		if quotav1.Equals(quotas[i].Status.Used, charged[i].Status.Used) {
 			continue
 		}
-		if err := failpoint.Fail("quota.charge"); err != nil {
+		if err := failpoint.Fail("quota:charge"); err != nil {
 			return nil, err
 		}
 		err := p.quotas.update(ctx, &charged[i])
-		failpoint.Reach("quota.charged")
+		failpoint.Reach("quota:charged")
 		switch {
 		case apierrors.IsConflict(err):
 			changed = append(changed, charged[i].Name)

@@ -47,7 +47,7 @@ func (m *Member) compact(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, compactTimeout)
 	defer cancel()
-	failpoint.Reach("etcd.compact")
+	failpoint.Reach("etcd:compact")
 	_, err := m.etcd.Server.Compact(ctx, &pb.CompactionRequest{Revision: target})
 	if err != nil && !errors.Is(err, mvcc.ErrCompacted) {
 		// The next tick tries it again.

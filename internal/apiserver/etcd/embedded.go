@@ -61,7 +61,7 @@ type Member struct {
 // remove anything in it. etcd itself may truncate the damaged end of its log, as after a
 // crash, and keeps a copy.
 func Start(dir string) (*Member, error) {
-	return start(dir, failpoint.Bound("etcd.quota", int64(quotaBytes)))
+	return start(dir, failpoint.Bound("etcd:quota", int64(quotaBytes)))
 }
 
 // start is Start with a bound on the size of the database.

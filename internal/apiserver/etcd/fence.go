@@ -117,13 +117,13 @@ func (c fencedClient) write(ctx context.Context, w objectWrite) (kubernetes.PutR
 		if err != nil {
 			return kubernetes.PutResponse{}, err
 		}
-		if err := failpoint.Fail("etcd.write"); err != nil {
+		if err := failpoint.Fail("etcd:write"); err != nil {
 			return kubernetes.PutResponse{}, err
 		}
 		if beside.isEmpty() && !fenced {
 			response, err := w.plain()
 			if err == nil && response.Succeeded {
-				if err := failpoint.Fail("etcd.written"); err != nil {
+				if err := failpoint.Fail("etcd:written"); err != nil {
 					return response, err
 				}
 				beside.written(response.Revision)
@@ -176,7 +176,7 @@ func (c fencedClient) writeOnce(ctx context.Context, fence Fence, beside *Beside
 	}
 	response := kubernetes.PutResponse{Succeeded: answer.Succeeded, Revision: answer.Header.Revision}
 	if answer.Succeeded {
-		if err := failpoint.Fail("etcd.writtenBeside"); err != nil {
+		if err := failpoint.Fail("etcd:writtenBeside"); err != nil {
 			return response, err
 		}
 		beside.written(answer.Header.Revision)

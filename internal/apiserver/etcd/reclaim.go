@@ -64,7 +64,7 @@ func (m *Member) makeRoom(ctx context.Context) (bool, error) {
 	if err != nil && !errors.Is(err, mvcc.ErrCompacted) {
 		return false, fmt.Errorf("compact: %w", err)
 	}
-	if err := failpoint.Fail("etcd.fullCompacted"); err != nil {
+	if err := failpoint.Fail("etcd:fullCompacted"); err != nil {
 		return false, err
 	}
 	enough := int64(reclaimShare * float64(m.quota))
@@ -78,7 +78,7 @@ func (m *Member) makeRoom(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, fmt.Errorf("defragment: %w", err)
 		}
-		if err := failpoint.Fail("etcd.fullDefragmented"); err != nil {
+		if err := failpoint.Fail("etcd:fullDefragmented"); err != nil {
 			return false, err
 		}
 	}
@@ -97,7 +97,7 @@ func (m *Member) clearAlarm(ctx context.Context) error {
 		if _, err := m.etcd.Server.Alarm(ctx, request); err != nil {
 			return fmt.Errorf("clear the alarm: %w", err)
 		}
-		failpoint.Reach("etcd.fullCleared")
+		failpoint.Reach("etcd:fullCleared")
 	}
 	return nil
 }

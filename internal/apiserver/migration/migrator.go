@@ -144,7 +144,7 @@ func (m *Migrator) run(ctx context.Context, resource schema.GroupResource, since
 	if t.rewriter == nil {
 		return nil
 	}
-	if err := failpoint.Fail("migration.shorten"); err != nil {
+	if err := failpoint.Fail("migration:shorten"); err != nil {
 		return err
 	}
 	return m.Shorten(ctx, t.rewriter.Definition(), t.rewriter.StorageVersion().Version)

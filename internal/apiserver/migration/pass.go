@@ -99,12 +99,12 @@ func (m *Migrator) write(ctx context.Context, t target, stored storage.Stored) (
 		if err != nil {
 			return false, err
 		}
-		if err := failpoint.Fail("migration.rewrite"); err != nil {
+		if err := failpoint.Fail("migration:rewrite"); err != nil {
 			return false, err
 		}
 		written, err := m.Objects.Rewrite(fenced, t.resource, stored, text)
 		if err == nil && written {
-			return true, failpoint.Fail("migration.rewritten")
+			return true, failpoint.Fail("migration:rewritten")
 		}
 		if err != nil {
 			changed, replaced := t.awaitChange(ctx, err)

@@ -204,7 +204,7 @@ func (p *planned) trim(of writtenObject, is state, stored int) {
 
 // written notes what the transaction has written.
 func (p *planned) written(revision int64) {
-	failpoint.Reach("recording.written")
+	failpoint.Reach("recording:written")
 	r := p.recorder
 	for _, uid := range p.gone {
 		r.states.Remove(uid)

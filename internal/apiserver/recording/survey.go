@@ -154,7 +154,7 @@ func (r *Recorder) Survey(ctx context.Context) error {
 	if all, err = r.removeOrphans(ctx, all); err != nil {
 		return err
 	}
-	if err := failpoint.Fail("recording.bound"); err != nil {
+	if err := failpoint.Fail("recording:bound"); err != nil {
 		return err
 	}
 	if len(all) > 0 {

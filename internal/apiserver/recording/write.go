@@ -125,7 +125,7 @@ func (w *write) plan(ctx context.Context, again bool) (*etcd.Beside, error) {
 	if w.operation == "" {
 		return w.unchanged(), nil
 	}
-	if err := failpoint.Fail("recording.plan"); err != nil {
+	if err := failpoint.Fail("recording:plan"); err != nil {
 		return nil, failure(w.was.place, err)
 	}
 	p := &planned{write: w, again: again, states: map[types.UID]state{}}

@@ -185,12 +185,12 @@ func (a *Allocator) begin(ctx context.Context, c change) (genericregistry.Finish
 		}
 		return nil, err
 	}
-	failpoint.Reach("serviceip.allocated")
+	failpoint.Reach("serviceip:allocated")
 	return func(_ context.Context, success bool) {
 		switch {
 		case dryRun:
 		case success:
-			failpoint.Reach("serviceip.stored")
+			failpoint.Reach("serviceip:stored")
 			a.release(ownerOf(service), current.before.without(valuesOf(service)))
 		default:
 			a.release(ownerOf(service), current.allocated)
@@ -247,7 +247,7 @@ func (a *Allocator) repair(ctx context.Context) error {
 	if err := a.addresses.repair(ctx, addresses); err != nil {
 		return err
 	}
-	if err := failpoint.Fail("serviceip.repair"); err != nil {
+	if err := failpoint.Fail("serviceip:repair"); err != nil {
 		return err
 	}
 	return a.ports.repair(ctx, ports)

@@ -41,13 +41,13 @@ func (c claims) claim(ctx context.Context, value string, owner networkingv1.Pare
 		},
 		Spec: networkingv1.IPAddressSpec{ParentRef: &owner},
 	}
-	if err := failpoint.Fail("serviceip.claim"); err != nil {
+	if err := failpoint.Fail("serviceip:claim"); err != nil {
 		return false, fmt.Errorf("claim %s: %w", value, err)
 	}
 	err := c.storage.Create(ctx, c.prefix+value, object, &networkingv1.IPAddress{}, 0, dryRun)
 	switch {
 	case err == nil:
-		return true, failpoint.Fail("serviceip.claimed")
+		return true, failpoint.Fail("serviceip:claimed")
 	case storage.IsExist(err):
 		return false, nil
 	default:
@@ -79,7 +79,7 @@ func (c claims) remove(ctx context.Context, value string, matches func(*networki
 		}
 		return nil
 	}
-	if err := failpoint.Fail("serviceip.release"); err != nil {
+	if err := failpoint.Fail("serviceip:release"); err != nil {
 		return err
 	}
 	err := c.storage.Delete(ctx, c.prefix+value, &networkingv1.IPAddress{}, nil, check, false, nil, storage.DeleteOptions{})

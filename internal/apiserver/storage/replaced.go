@@ -194,13 +194,13 @@ func (s waitingStorage) Create(ctx context.Context, key string, obj, out runtime
 		if ctx, err = withRecord(ctx, swap, obj); err != nil {
 			return err
 		}
-		if err := failpoint.Fail("storage.replace"); err != nil {
+		if err := failpoint.Fail("storage:replace"); err != nil {
 			return err
 		}
 	}
 	err := s.CacheDelegator.Create(ctx, key, obj, out, ttl)
 	if err == nil && swap != nil {
-		err = failpoint.Fail("storage.replaced")
+		err = failpoint.Fail("storage:replaced")
 	}
 	if storage.IsExist(err) && swap != nil {
 		return apierrors.NewConflict(s.resource, path.Base(key), errWrittenMeanwhile)

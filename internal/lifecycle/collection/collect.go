@@ -42,7 +42,7 @@ func (c *controller) collect(ctx context.Context, o *object, st *state) (time.Du
 		st.restarted = c.Clock.Now() // the index does not know it yet
 		return c.leave(ctx, o, st, referenced)
 	}
-	if err := failpoint.Fail("collection.delete"); err != nil {
+	if err := failpoint.Fail("collection:delete"); err != nil {
 		return 0, err
 	}
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &o.UID, ResourceVersion: &o.ResourceVersion}}
@@ -54,7 +54,7 @@ func (c *controller) collect(ctx context.Context, o *object, st *state) (time.Du
 	if err != nil {
 		return c.refuse(o, st, "deleted", err)
 	}
-	failpoint.Reach("collection.deleted")
+	failpoint.Reach("collection:deleted")
 	c.settle(o, st)
 	c.Metrics.collected.WithLabelValues(o.kind.String()).Inc()
 	c.event(o, reasonCollected, "no object has referred to it since "+st.since+": the server has deleted it")

@@ -21,7 +21,7 @@ const longestRefusal = time.Hour
 
 // mark marks an object to which no object has referred for long enough. It returns after which time the object is deleted.
 func (c *controller) mark(ctx context.Context, o *object, st *state, start time.Time) (time.Duration, error) {
-	if err := failpoint.Fail("collection.mark"); err != nil {
+	if err := failpoint.Fail("collection:mark"); err != nil {
 		return 0, err
 	}
 	since := start.UTC().Format(time.RFC3339)

@@ -69,7 +69,7 @@ func (m *memory) store(ctx context.Context) error {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: memoryNamespace, Name: memoryName, ResourceVersion: version}, Data: written.encode(),
 	}
-	if err := failpoint.Fail("collection.remember"); err != nil {
+	if err := failpoint.Fail("collection:remember"); err != nil {
 		return err
 	}
 	var err error
@@ -88,7 +88,7 @@ func (m *memory) store(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write Secret %s/%s: %w", memoryNamespace, memoryName, err)
 	}
-	failpoint.Reach("collection.remembered")
+	failpoint.Reach("collection:remembered")
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.contents, m.version = written, secret.ResourceVersion

@@ -213,7 +213,7 @@ func (c *collector) hasDependents(ctx context.Context, o *object) bool {
 
 // remove deletes an object, unless it has changed since it was observed.
 func (c *collector) remove(ctx context.Context, o *object, policy metav1.DeletionPropagation) error {
-	if err := failpoint.Fail("garbage.remove"); err != nil {
+	if err := failpoint.Fail("garbage:remove"); err != nil {
 		return err
 	}
 	err := c.objects(o).Delete(ctx, o.name, metav1.DeleteOptions{

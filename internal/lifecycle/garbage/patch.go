@@ -42,7 +42,7 @@ func (c *collector) changeOwners(
 		}
 		var patch metadataPatch
 		patch.Metadata.OwnerReferences = &refs
-		if err := failpoint.Fail("garbage.owners"); err != nil {
+		if err := failpoint.Fail("garbage:owners"); err != nil {
 			return err
 		}
 		err := c.patch(ctx, o, patch)
@@ -66,7 +66,7 @@ func (c *collector) dropFinalizer(ctx context.Context, o *object, finalizer stri
 		if err != nil || !slices.Contains(now.Finalizers, finalizer) {
 			return err
 		}
-		if err := failpoint.Fail("garbage.finalizer"); err != nil {
+		if err := failpoint.Fail("garbage:finalizer"); err != nil {
 			return err
 		}
 		finalizers := slices.DeleteFunc(now.Finalizers, func(found string) bool { return found == finalizer })

@@ -57,7 +57,7 @@ func (k *Keyring) Seal(ctx context.Context, subject Subject, content any) (strin
 	if err != nil {
 		return "", err
 	}
-	if err := failpoint.Fail("authorship.seal"); err != nil {
+	if err := failpoint.Fail("authorship:seal"); err != nil {
 		return "", err
 	}
 	return keys[0].seal(about, plain), nil

@@ -258,13 +258,13 @@ func (e *execution) applyAll(ctx context.Context, objects []target) error {
 	applied := make([]*unstructured.Unstructured, len(objects))
 	for i, object := range objects {
 		var err error
-		if err := failpoint.Fail("controller.apply"); err != nil {
+		if err := failpoint.Fail("controller:apply"); err != nil {
 			return err
 		}
 		if applied[i], err = e.apply(ctx, object); err != nil {
 			return err
 		}
-		failpoint.Reach("controller.applied")
+		failpoint.Reach("controller:applied")
 	}
 	for _, object := range applied {
 		if err := e.ready(object); err != nil {

@@ -40,7 +40,7 @@ func (c *controller) reconcile(ctx, run context.Context, name cache.ObjectName) 
 	if err != nil {
 		return progressed, err
 	}
-	if err := failpoint.Fail("controller.end"); err != nil {
+	if err := failpoint.Fail("controller:end"); err != nil {
 		return progressed, err
 	}
 	// The run has ended. Without the name, another plan can be requested.
@@ -93,7 +93,7 @@ func (c *controller) finalize(ctx, run context.Context, instance *api.Instance) 
 	if _, err = c.write(ctx, instance); err != nil {
 		return progressed, err
 	}
-	if err := failpoint.Fail("controller.finalized"); err != nil {
+	if err := failpoint.Fail("controller:finalized"); err != nil {
 		return progressed, err
 	}
 	return progressed, c.deletions.Forget(ctx, instance.UID)

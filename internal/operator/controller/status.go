@@ -45,7 +45,7 @@ func (e *execution) storeWithObjects(ctx context.Context, status api.PlanStatus,
 		return nil
 	}
 	before := e.instance.Status.PlanStatus[status.Name]
-	if err := failpoint.Fail("controller.store"); err != nil {
+	if err := failpoint.Fail("controller:store"); err != nil {
 		return err
 	}
 	stored, err := e.write(ctx, changed, "status")

@@ -101,7 +101,7 @@ func (s *Store) Record(ctx context.Context, instance *api.Instance, by authorshi
 }
 
 func (s *Store) store(ctx context.Context, instance *api.Instance, wanted *corev1.ConfigMap) error {
-	if err := failpoint.Fail("deletion.record"); err != nil {
+	if err := failpoint.Fail("deletion:record"); err != nil {
 		return err
 	}
 	found, err := s.maps.Get(ctx, wanted.Name, metav1.GetOptions{})
@@ -150,7 +150,7 @@ func (s *Store) open(ctx context.Context, instance *api.Instance, found *corev1.
 
 // Forget deletes the record of an Instance that is gone.
 func (s *Store) Forget(ctx context.Context, instance types.UID) error {
-	if err := failpoint.Fail("deletion.forget"); err != nil {
+	if err := failpoint.Fail("deletion:forget"); err != nil {
 		return err
 	}
 	err := s.maps.Delete(ctx, prefix+string(instance), metav1.DeleteOptions{})
