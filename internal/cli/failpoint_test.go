@@ -4,14 +4,10 @@ package cli_test
 
 import (
 	"bytes"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"os"
-	"strconv"
-	"strings"
 	"testing"
+
+	"holdfast.dev/holdfast/internal/failpoint/sources"
 )
 
 // The program has no failpoint: not even their names are in it. They have a colon, so that no function of Go has such a name. The program of
@@ -25,57 +21,16 @@ func TestNoFailpoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := failpoints(t)
-	if len(names) < 30 {
-		t.Fatalf("the sources have %d failpoints: the test does not find them any more", len(names))
-	}
-	for _, name := range names {
-		if bytes.Contains(program, []byte(name)) {
-			t.Errorf("the program has the failpoint %s", name)
-		}
-	}
-}
-
-// failpoints returns the names in all calls of package failpoint.
-func failpoints(t *testing.T) []string {
-	t.Helper()
-	var names []string
-	tree := os.DirFS("..")
-	err := fs.WalkDir(tree, ".", func(file string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
-			return err
-		}
-		source, err := fs.ReadFile(tree, file)
-		if err != nil || !bytes.Contains(source, []byte("failpoint.")) {
-			return err
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		ast.Inspect(parsed, func(node ast.Node) bool {
-			call, ok := node.(*ast.CallExpr)
-			if !ok || len(call.Args) == 0 {
-				return true
-			}
-			function, ok := call.Fun.(*ast.SelectorExpr)
-			if !ok {
-				return true
-			}
-			if name, ok := function.X.(*ast.Ident); !ok || name.Name != "failpoint" {
-				return true
-			}
-			text, err := strconv.Unquote(call.Args[0].(*ast.BasicLit).Value)
-			if err != nil {
-				t.Errorf("%s: %v", file, err)
-			}
-			names = append(names, text)
-			return true
-		})
-		return nil
-	})
+	points, err := sources.Find("..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return names
+	if len(points) < 40 {
+		t.Fatalf("the sources have %d failpoints: the test does not find them any more", len(points))
+	}
+	for _, point := range points {
+		if bytes.Contains(program, []byte(point.Name)) {
+			t.Errorf("the program has the failpoint %s", point.Name)
+		}
+	}
 }

@@ -12,7 +12,7 @@
 //
 //   - HOLDFAST_FAILPOINTS arms failpoints at the start, as in "quota:charge=3*off->panic;serviceip:stored=sleep(20)".
 //   - HOLDFAST_FAILPOINTS_HTTP is an address at which the process serves them: PUT /NAME with an action arms a failpoint, DELETE
-//     /NAME disarms it, and GET /NAME/count returns how often the process has reached it since the start.
+//     /NAME disarms it, and GET /NAME/count returns how often the process has reached it since then, or since the start.
 //
 // An action is "off", "panic", "sleep(MILLISECONDS)" or "return(TEXT)", an error with this text. "3*" before it means the first three times, and
 // "->" leads to the next action. "panic" kills the process at once, with SIGKILL: the API server would recover from a panic.

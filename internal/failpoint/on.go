@@ -124,11 +124,11 @@ func (r *registry) arm(name, text string) error {
 	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.get(name).actions = actions
+	*r.get(name) = point{actions: actions}
 	return nil
 }
 
-// count returns how often the process has reached a failpoint.
+// count returns how often the process has reached a failpoint since it was armed.
 func (r *registry) count(name string) int {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -43,16 +43,18 @@ func checkQuotas(t *testing.T, c *client) {
 	}
 }
 
+// portRange is the range of node ports with the given number of ports.
+func portRange(ports int) string { return fmt.Sprintf("30000-%d", 30000+ports-1) }
+
 // checkServices checks that no two Services have the same address or port, and that the claims of
 // addresses belong to Services. A killed server may leave a claim for each write without an answer,
 // for a minute. checkServices then creates Services until no port is left: if each claim of a port
-// belongs to a Service, then there is one Service for each port.
-func checkServices(t *testing.T, c *client, leftovers int) {
+// belongs to a Service, then there is one Service for each port. ports is the number of ports of the server.
+func checkServices(t *testing.T, c *client, ports, leftovers int) {
 	t.Helper()
 	if long() {
 		leftovers = 0
 	}
-	const ports = 40
 	created := 0
 	for ; created <= ports; created++ {
 		if c.create(t.Context(), kinds[3].path, kinds[3].newObject(fmt.Sprintf("fill%d", created), "fill")).err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -31,14 +32,23 @@ type cluster struct {
 // member is a member of an etcd cluster.
 type member struct {
 	*process
-	flags []string
+	// program is the file that is started, and env are more environment variables.
+	program string
+	env     []string
+	flags   []string
 	// url is where clients connect.
 	url string
 	id  uint64
 }
 
-// startCluster starts a cluster and waits until it answers.
-func startCluster(t *testing.T, size int) *cluster {
+// startCluster starts a cluster and waits until it answers. The members have more flags.
+func startCluster(t *testing.T, size int, flags ...string) *cluster {
+	t.Helper()
+	return startProgram(t, filepath.Join(programs, "etcd"), size, flags...)
+}
+
+// startProgram is startCluster with another program.
+func startProgram(t *testing.T, program string, size int, flags ...string) *cluster {
 	t.Helper()
 	dir := t.TempDir()
 	c := &cluster{links: newLinks(t, size)}
@@ -48,12 +58,12 @@ func startCluster(t *testing.T, size int) *cluster {
 	}
 	for i := range size {
 		name, peer, url := fmt.Sprintf("m%d", i), c.links.peers[i], "http://"+freeAddress(t)
-		m := &member{url: url, flags: []string{
+		m := &member{program: program, url: url, flags: slices.Concat([]string{
 			"--name", name, "--data-dir", filepath.Join(dir, name), "--log-level", "fatal",
 			"--initial-cluster", strings.Join(all, ","), "--heartbeat-interval=50", "--election-timeout=500",
 			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", c.links.urls[i],
 			"--listen-client-urls", url, "--advertise-client-urls", url,
-		}}
+		}, flags)}
 		m.start(t)
 		c.members = append(c.members, m)
 	}
@@ -63,7 +73,9 @@ func startCluster(t *testing.T, size int) *cluster {
 
 func (m *member) start(t *testing.T) {
 	t.Helper()
-	p, err := launch(exec.Command(filepath.Join(programs, "etcd"), m.flags...))
+	cmd := exec.Command(m.program, m.flags...)
+	cmd.Env = append(os.Environ(), m.env...)
+	p, err := launch(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}

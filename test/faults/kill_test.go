@@ -16,8 +16,9 @@ import (
 func TestKill(t *testing.T) {
 	t.Parallel()
 	s := newSeed(t)
+	const ports = 40
 	server := newServer(filepath.Join(t.TempDir(), "data"),
-		"--service-cluster-ip-range", "10.77.0.0/26", "--service-node-port-range", "30000-30039")
+		"--service-cluster-ip-range", "10.77.0.0/26", "--service-node-port-range", portRange(ports))
 	server.start(t)
 	prepare(t, server.client.Load())
 
@@ -58,7 +59,7 @@ func TestKill(t *testing.T) {
 		resumed, listed = resumed+w.resumed, listed+w.listed
 	}
 	checkQuotas(t, c)
-	checkServices(t, c, int(ledger.opened.Load()))
+	checkServices(t, c, ports, int(ledger.opened.Load()))
 	t.Logf("%d kills: %d acknowledged writes and %d without an answer; %d watches followed by %d lists",
 		total, ledger.count.Load(), ledger.opened.Load(), resumed, listed)
 }

@@ -74,6 +74,16 @@ func (p *process) kill() {
 	<-p.ended
 }
 
+// hasEnded reports whether the process has ended.
+func (p *process) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // pause stops the process where it is. It keeps its connections and does not answer. pause returns when no thread runs any more.
 func (p *process) pause(t *testing.T) {
 	t.Helper()

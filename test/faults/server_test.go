@@ -11,6 +11,8 @@ import (
 
 // server is an API server that a test starts, kills and starts again with the same data.
 type server struct {
+	// program is the file that is started.
+	program string
 	dataDir string
 	flags   []string
 	// env are more environment variables.
@@ -28,7 +30,10 @@ const auditInterval = "2s"
 
 // newServer returns a server that is not started.
 func newServer(dataDir string, flags ...string) *server {
-	return &server{dataDir: dataDir, streams: newStreams(), flags: slices.Concat([]string{"serve", "--data-dir", dataDir, "--secure-port", "0", "--cache-audit-interval", auditInterval}, flags)}
+	return &server{
+		program: filepath.Join(programs, "holdfast"), dataDir: dataDir, streams: newStreams(),
+		flags: slices.Concat([]string{"serve", "--data-dir", dataDir, "--secure-port", "0", "--cache-audit-interval", auditInterval}, flags),
+	}
 }
 
 // kubeconfig returns the file with the credential of the administrator.
@@ -38,13 +43,7 @@ func (s *server) kubeconfig() string { return filepath.Join(s.dataDir, "admin.ku
 func (s *server) start(t *testing.T) {
 	t.Helper()
 	s.streams.readBefore(t, s)
-	cmd := exec.Command(filepath.Join(programs, "holdfast"), s.flags...)
-	cmd.Env = append(os.Environ(), s.env...)
-	p, err := launch(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.end(t, p)
+	s.end(t, s.launch(t))
 	s.connect(t)
 }
 
@@ -63,6 +62,18 @@ func (s *server) end(t *testing.T, p *process) {
 			}
 		}
 	})
+}
+
+// launch starts the server.
+func (s *server) launch(t *testing.T) *process {
+	t.Helper()
+	cmd := exec.Command(s.program, s.flags...)
+	cmd.Env = append(os.Environ(), s.env...)
+	p, err := launch(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // connect waits until a started server is ready, and makes its client.

@@ -26,7 +26,7 @@ const (
 // full, maintain makes it smaller as soon as that is possible.
 func (m *Member) maintain(ctx context.Context) {
 	defer close(m.maintained)
-	ticker := time.NewTicker(compactEvery)
+	ticker := time.NewTicker(failpoint.Bound("etcd:compactEvery", compactEvery))
 	defer ticker.Stop()
 	for {
 		select {
@@ -41,8 +41,9 @@ func (m *Member) maintain(ctx context.Context) {
 
 func (m *Member) compact(ctx context.Context) {
 	kv := m.etcd.Server.KV()
-	target := kv.Rev() - keepRevisions
-	if target <= 0 || target-kv.FirstRev() < keepRevisions/4 {
+	keep := failpoint.Bound("etcd:keepRevisions", int64(keepRevisions))
+	target := kv.Rev() - keep
+	if target <= 0 || target-kv.FirstRev() < keep/4 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, compactTimeout)
