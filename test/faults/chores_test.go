@@ -95,9 +95,16 @@ func (*replacing) name() string { return "the replacement of objects" }
 func (r *replacing) do(ctx context.Context, c *client) answer {
 	r.tried++
 	body := objectOf(fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: numbered}, data: {number: "%d"}}`, r.tried))
-	a := c.update(ctx, replacedPath+"?holdfast=replace", body)
-	if isGone(a) {
+	a := c.get(ctx, replacedPath)
+	switch {
+	case isGone(a):
 		a = c.create(ctx, strings.TrimSuffix(replacedPath, "/numbered"), body)
+	case a.outcome == acknowledged:
+		// The metadata name the object that is replaced, and its state.
+		body["metadata"] = a.object["metadata"]
+		a = c.update(ctx, replacedPath+"?holdfast=replace", body)
+	default:
+		return a
 	}
 	if a.outcome == acknowledged {
 		r.acknowledged = r.tried

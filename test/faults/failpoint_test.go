@@ -28,6 +28,7 @@ func TestFailpoints(t *testing.T) {
 	points := choosePoints(t, s, program.points)
 	for _, p := range points {
 		site.exercise(p)
+		t.Logf("%s: %+v", p.name, *site.hits[p.name])
 		if t.Failed() {
 			t.FailNow()
 		}

@@ -173,6 +173,9 @@ func (s *site) exercise(p point) {
 		waits = either(2, 10)
 	}
 	if h.waited = s.apply(p, fmt.Sprintf("%d*sleep(%d)->off", waits, 1+s.random.IntN(20)), waits); h.waited == 0 {
+		if !long() {
+			s.t.Fatalf("no client has reached %s in %s", p.name, patience())
+		}
 		return
 	}
 	if p.fails {

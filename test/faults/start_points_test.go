@@ -16,6 +16,9 @@ func (s *site) exerciseStart(points []point) {
 	s.t.Helper()
 	left := slices.DeleteFunc(slices.Clone(points), func(p point) bool { return s.hits[p.name].sum() > 0 })
 	for range startsEach {
+		if len(left) == 0 {
+			return
+		}
 		s.stop()
 		s.startArmed(left, "1*sleep(10)")
 		for _, p := range left {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/util/dryrun"
@@ -166,7 +167,7 @@ type change struct {
 // begin runs before the object is validated. It allocates the values that the object
 // names or needs beyond those that its name holds. If the write succeeds, the function that it
 // returns releases the values that the object does not have. If the write fails, that
-// function releases the values allocated here.
+// function releases the values allocated here that the stored object does not have.
 func (a *Allocator) begin(ctx context.Context, c change) (genericregistry.FinishFunc, error) {
 	service, ok := c.object.(*corev1.Service)
 	if !ok {
@@ -193,9 +194,26 @@ func (a *Allocator) begin(ctx context.Context, c change) (genericregistry.Finish
 			failpoint.Reach("serviceip:stored")
 			a.release(ownerOf(service), current.before.without(valuesOf(service)))
 		default:
-			a.release(ownerOf(service), current.allocated)
+			a.releaseFailed(service, current.allocated)
 		}
 	}, nil
+}
+
+// releaseFailed releases the values that were allocated for a write that failed, except those that the stored Service has: etcd may have stored
+// it without an answer. If the server cannot read the Service, the claims stay. If they have no Service, repair releases them.
+func (a *Allocator) releaseFailed(service *corev1.Service, allocated values) {
+	ctx, cancel := context.WithTimeout(genericapirequest.WithNamespace(context.Background(), service.Namespace), releaseTimeout)
+	defer cancel()
+	stored := &corev1.Service{}
+	key, err := a.services.KeyFunc(ctx, service.Name)
+	if err == nil {
+		err = a.services.Storage.Get(ctx, key, storage.GetOptions{IgnoreNotFound: true}, stored)
+	}
+	if err != nil {
+		logLeftover(err)
+		return
+	}
+	a.release(ownerOf(service), allocated.without(valuesOf(stored)))
 }
 
 // release releases values of an owner. It does not use the context of the request, so that

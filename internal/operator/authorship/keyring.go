@@ -58,7 +58,7 @@ func (k *Keyring) Seal(ctx context.Context, subject Subject, content any) (strin
 		return "", err
 	}
 	if err := failpoint.Fail("authorship:seal"); err != nil {
-		return "", err
+		return "", fmt.Errorf("%w: %w", ErrKeys, err)
 	}
 	return keys[0].seal(about, plain), nil
 }
