@@ -12,8 +12,7 @@ import (
 func TestLinearizableOneServer(t *testing.T) {
 	t.Parallel()
 	s := newSeed(t)
-	server := newServer(filepath.Join(t.TempDir(), "data"), "--feature-gates", "CBORServingAndStorage=true")
-	server.streams.cbor = true
+	server := newServer(filepath.Join(t.TempDir(), "data"))
 	server.start(t)
 	h := newHistory(t, server.client.Load())
 	ctx, stop := context.WithCancel(t.Context())

@@ -41,7 +41,7 @@ func newSite(t *testing.T, s seed, program *breakable) *site {
 	t.Helper()
 	server := newServer(filepath.Join(t.TempDir(), "data"),
 		"--service-cluster-ip-range", "10.77.0.0/24", "--service-node-port-range", portRange(sitePorts))
-	server.program, server.streams.forgets = filepath.Join(program.dir, "holdfast"), true
+	server.program = filepath.Join(program.dir, "holdfast")
 	ledger := newLedger()
 	site := &site{
 		t: t, server: server, ledger: ledger, writers: newWriters(s, ledger), random: s.random("failpoints"), hits: map[string]*hits{},

@@ -14,8 +14,8 @@ import (
 // resumes is the number of old revisions at which each stream is resumed at the end of a test.
 const resumes = 2
 
-// watchcheckStream is what a watch showed that began at an old revision.
-type watchcheckStream struct {
+// resumedStream is what a watch showed that began at an old revision.
+type resumedStream struct {
 	kind     *streamKind
 	recorded *watchcheck.Stream
 }
@@ -23,7 +23,7 @@ type watchcheckStream struct {
 var errNotShown = errors.New("a stream has not shown the last write")
 
 // finish writes a last object, and waits until every stream has shown it. Then it watches again from revisions that the streams have seen.
-func (s *streams) finish(ctx context.Context, t *testing.T) []*watchcheckStream {
+func (s *streams) finish(ctx context.Context, t *testing.T) []*resumedStream {
 	t.Helper()
 	marks := s.writer.mark(ctx, t)
 	for _, one := range s.all {
@@ -39,7 +39,7 @@ func (s *streams) finish(ctx context.Context, t *testing.T) []*watchcheckStream 
 		}
 		return nil
 	})
-	var resumed []*watchcheckStream
+	var resumed []*resumedStream
 	for _, one := range s.all {
 		one.mutex.Lock()
 		seen := one.recorded.Revisions()
@@ -57,7 +57,7 @@ func (s *streams) finish(ctx context.Context, t *testing.T) []*watchcheckStream 
 }
 
 // resume watches from a revision to another one. It returns nil if the server has not the history any more.
-func (s *streams) resume(ctx context.Context, t *testing.T, v variant, from, until uint64) *watchcheckStream {
+func (s *streams) resume(ctx context.Context, t *testing.T, v variant, from, until uint64) *resumedStream {
 	t.Helper()
 	if from >= until {
 		return nil
@@ -89,5 +89,5 @@ func (s *streams) resume(ctx context.Context, t *testing.T, v variant, from, unt
 	if again == nil {
 		return nil
 	}
-	return &watchcheckStream{v.kind, &again.recorded}
+	return &resumedStream{v.kind, &again.recorded}
 }

@@ -69,7 +69,7 @@ type variant struct {
 
 // variants returns the streams of a test: each kind in each form and encoding, and with selectors. alone restricts them to the objects of the
 // writer of the streams.
-func variants(alone, cbor bool) []variant {
+func variants(alone bool) []variant {
 	var all []variant
 	for _, k := range streamKinds {
 		encodings := map[string][]string{asObjects: {inJSON}, asMetadata: {inJSON, inProtobuf}, asTable: {inJSON}}
@@ -77,10 +77,6 @@ func variants(alone, cbor bool) []variant {
 			encodings[asObjects] = append(encodings[asObjects], inProtobuf)
 		}
 		for _, form := range []string{asObjects, asMetadata, asTable} {
-			// The server has no CBOR of custom resources.
-			if cbor && k.group == "" {
-				encodings[form] = append(encodings[form], inCBOR)
-			}
 			for _, encoding := range encodings[form] {
 				all = append(all, variant{kind: k, form: form, encoding: encoding})
 			}

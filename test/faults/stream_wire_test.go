@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
 	"holdfast.dev/holdfast/internal/watchcheck"
@@ -24,7 +22,6 @@ import (
 const (
 	inJSON     = "application/json"
 	inProtobuf = "application/vnd.kubernetes.protobuf"
-	inCBOR     = "application/cbor"
 )
 
 // Forms of answers.
@@ -93,29 +90,18 @@ func (v variant) decodeList(body []byte) (uint64, []watchcheck.Object, error) {
 
 // decode decodes a text to what JSON would have.
 func (v variant) decode(text []byte) (watchcheck.Object, error) {
-	var decoded any
-	switch v.encoding {
-	case inProtobuf:
-		object, _, err := wireCodecs.UniversalDeserializer().Decode(text, nil, nil)
+	if v.encoding == inProtobuf {
+		decoded, _, err := wireCodecs.UniversalDeserializer().Decode(text, nil, nil)
 		if err != nil {
 			return nil, err
 		}
-		decoded = object
-	case inCBOR:
-		var object map[string]any
-		if err := direct.Unmarshal(text, &object); err != nil {
-			return nil, err
-		}
-		decoded = object
-	}
-	if decoded != nil {
-		var err error
 		if text, err = json.Marshal(decoded); err != nil {
 			return nil, err
 		}
 	}
 	var object watchcheck.Object
-	return object, json.Unmarshal(text, &object)
+	err := json.Unmarshal(text, &object)
+	return object, err
 }
 
 // events returns a function that reads the next event of a watch.
@@ -151,12 +137,7 @@ func (v variant) frames(body io.ReadCloser) func() (string, []byte, error) {
 			return event.Type, event.Object, err
 		}
 	}
-	var frames io.Reader = protobuf.LengthDelimitedFramer.NewFrameReader(body)
-	decode := func(frame []byte, event *metav1.WatchEvent) error { return event.Unmarshal(frame) }
-	if v.encoding == inCBOR {
-		frames = cbor.NewFramer().NewFrameReader(body)
-		decode = func(frame []byte, event *metav1.WatchEvent) error { return direct.Unmarshal(frame, event) }
-	}
+	frames := protobuf.LengthDelimitedFramer.NewFrameReader(body)
 	buffer := make([]byte, 4<<20)
 	return func() (string, []byte, error) {
 		n, err := frames.Read(buffer)
@@ -164,7 +145,7 @@ func (v variant) frames(body io.ReadCloser) func() (string, []byte, error) {
 			return "", nil, err
 		}
 		var event metav1.WatchEvent
-		if err = decode(buffer[:n], &event); err != nil {
+		if err = event.Unmarshal(buffer[:n]); err != nil {
 			err = fmt.Errorf("%w: %w: %q", errUndecodable, err, buffer[:n])
 		}
 		return event.Type, event.Object.Raw, err

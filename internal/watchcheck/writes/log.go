@@ -34,7 +34,7 @@ type Log struct {
 
 // New returns an empty log of the resources whose keys begin with the prefixes. No prefix may begin with another one.
 func New(prefixes ...string) *Log {
-	l := &Log{truths: map[string]*watchcheck.Truth{}, names: map[string]string{}, next: 1}
+	l := &Log{truths: map[string]*watchcheck.Truth{}, names: map[string]string{}, next: 2} // the first write has the revision 2
 	for _, prefix := range prefixes {
 		l.truths[prefix] = watchcheck.NewTruth(0, nil)
 	}
@@ -70,9 +70,6 @@ func (l *Log) Read(ctx context.Context, client *clientv3.Client) error {
 func (l *Log) follow(ctx context.Context, client *clientv3.Client, last int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if l.next == 1 {
-		l.next = 2 // the first write has the revision 2
-	}
 	for answer := range client.Watch(ctx, "", clientv3.WithPrefix(), clientv3.WithRev(l.next)) {
 		if answer.CompactRevision > 0 {
 			return l.restart(ctx, client, answer.CompactRevision)
