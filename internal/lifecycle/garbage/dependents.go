@@ -24,18 +24,34 @@ func (c *collector) orphan(ctx context.Context, owner *object) error {
 	for {
 		left := c.graph.dependents(owner.uid, func(o *object) bool { return !detached[o.uid] })
 		if len(left) == 0 {
-			return c.dropFinalizer(ctx, owner, metav1.FinalizerOrphanDependents)
+			break
 		}
-		group, groupCtx := errgroup.WithContext(ctx)
-		group.SetLimit(orphansAtOnce)
 		for _, dependent := range left {
 			detached[dependent.uid] = true
-			group.Go(func() error { return c.detach(groupCtx, dependent, []types.UID{owner.uid}) })
 		}
-		if err := group.Wait(); err != nil {
+		if err := c.detachAll(ctx, left, owner); err != nil {
 			return err
 		}
 	}
+	// The watches may not have shown all dependents that were created before the deletion.
+	unseen, err := c.readDependents(ctx, owner)
+	if err != nil {
+		return err
+	}
+	if err := c.detachAll(ctx, unseen, owner); err != nil {
+		return err
+	}
+	return c.dropFinalizer(ctx, owner, metav1.FinalizerOrphanDependents)
+}
+
+// detachAll removes the references to the owner from objects.
+func (c *collector) detachAll(ctx context.Context, objects []*object, owner *object) error {
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(orphansAtOnce)
+	for _, o := range objects {
+		group.Go(func() error { return c.detach(groupCtx, o, []types.UID{owner.uid}) })
+	}
+	return group.Wait()
 }
 
 // awaitDependents processes an owner that is deleted in the foreground. If dependents

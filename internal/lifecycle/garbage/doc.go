@@ -15,8 +15,9 @@
 // version, finalizers and owner references of objects. The cost of a deletion depends on
 // the number of dependents, not on the number of all objects. Outdated watches cause no
 // wrong deletion: every delete request has the UID and the resourceVersion of the object
-// as preconditions, and an owner that no watch has seen is read from the server before it
-// counts as deleted.
+// as preconditions, an owner that no watch has seen is read from the server before it
+// counts as deleted, and the dependents of an owner that is deleted with the policy Orphan
+// are read from the server before the owner goes. That reads all kinds in the namespace.
 //
 // A kind that cannot be watched, for example because its server does not answer, does not
 // stop the collection of other objects. Foreground and orphan deletion wait only for owners

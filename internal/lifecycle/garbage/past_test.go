@@ -264,3 +264,29 @@ func TestSoakPast(t *testing.T) {
 		`)
 	}})
 }
+
+// TestSoakPastOrphaned shows the collector the past while users delete owners whose dependents are to stay. A dependent may have been
+// created just before.
+func TestSoakPastOrphaned(t *testing.T) {
+	t.Parallel()
+	c := startWithoutControllers(t)
+	pasttest.Run(t, pasttest.Scenario{Client: c.Config, Controller: runCollector, Script: func(t *testing.T, name string) pasttest.Script {
+		return newFamily(t, c, name).script(`
+			create cm/first
+			create secret/of-first<cm/first
+			create lease/of-first<!cm/first
+			delete Orphan cm/first
+			create cm/second
+			create secret/of-second<cm/second
+			own lease/of-first<cm/second
+			delete Orphan cm/second
+			create cm/third
+			create cm/of-third<cm/third
+			delete Orphan cm/third
+			create cm/third
+			create secret/of-third<cm/third
+		`, `
+			cm/of-third cm/third lease/of-first secret/of-first secret/of-second secret/of-third<third
+		`)
+	}})
+}
