@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,6 +23,10 @@ import (
 const (
 	// kindsAtOnce is how many kinds of one namespace are deleted in parallel.
 	kindsAtOnce = 16
+	// objectsAtOnce is how many objects of one kind are deleted in parallel.
+	objectsAtOnce = 16
+	// errorsShown is how many errors about the objects of one kind the status of a namespace shows.
+	errorsShown = 10
 	// pageSize is the limit of one list request.
 	pageSize = 500
 	// listTimeout bounds one list request.
@@ -42,8 +47,6 @@ type content struct {
 // kind is a namespaced kind.
 type kind struct {
 	schema.GroupVersionResource
-	// deleteCollection says that all objects can be deleted with one request.
-	deleteCollection bool
 }
 
 // remove deletes all objects in a namespace and reports which objects it found and which
@@ -93,10 +96,7 @@ func (c content) kinds(ctx context.Context, r *report) []kind {
 			continue
 		}
 		for _, resource := range list.APIResources {
-			kinds = append(kinds, kind{
-				GroupVersionResource: c.storageVersion.Of(gv.WithResource(resource.Name)),
-				deleteCollection:     slices.Contains(resource.Verbs, "deletecollection"),
-			})
+			kinds = append(kinds, kind{c.storageVersion.Of(gv.WithResource(resource.Name))})
 		}
 	}
 	return kinds
@@ -116,7 +116,7 @@ func (c content) removeKind(ctx context.Context, k kind, namespace string) resul
 		return result{}
 	}
 	if slices.ContainsFunc(items, func(item metav1.PartialObjectMetadata) bool { return item.DeletionTimestamp == nil }) {
-		refused := deleteAll(ctx, objects, k, items)
+		refused := deleteAll(ctx, objects, items)
 		if refused != nil && !keep.IsRefusal(refused) {
 			return count(items, refused)
 		}
@@ -169,25 +169,46 @@ func overdue(item metav1.PartialObjectMetadata) bool {
 	return len(item.Finalizers) == 0 && (item.DeletionTimestamp == nil || item.DeletionTimestamp.Time.Before(time.Now()))
 }
 
-func deleteAll(ctx context.Context, objects metadata.ResourceInterface, k kind, items []metav1.PartialObjectMetadata) error {
+// deleteAll deletes objects that were listed. It names each by its UID and does not delete the collection: a namespace of this name may
+// have been created anew when the server receives a request of a process that was slow, and the new objects stay.
+func deleteAll(ctx context.Context, objects metadata.ResourceInterface, items []metav1.PartialObjectMetadata) error {
 	// The dependents of an object are in the same namespace and deleted, too. So they
 	// need not be orphaned or waited for.
 	background := metav1.DeletePropagationBackground
-	if k.deleteCollection {
-		return objects.DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
-	}
+	var mu sync.Mutex
 	var errs []error
+	var group errgroup.Group
+	group.SetLimit(objectsAtOnce)
 	for _, item := range items {
 		if item.DeletionTimestamp != nil {
 			continue
 		}
-		err := objects.Delete(ctx, item.Name, metav1.DeleteOptions{
-			PropagationPolicy: &background,
-			Preconditions:     metav1.NewUIDPreconditions(string(item.UID)),
+		group.Go(func() error {
+			err := objects.Delete(ctx, item.Name, metav1.DeleteOptions{
+				PropagationPolicy: &background,
+				Preconditions:     metav1.NewUIDPreconditions(string(item.UID)),
+			})
+			if err != nil && !apierrors.IsNotFound(err) && (!apierrors.IsConflict(err) || keep.IsRefusal(err)) {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+			}
+			return nil
 		})
-		if err != nil && !apierrors.IsNotFound(err) && (!apierrors.IsConflict(err) || keep.IsRefusal(err)) {
-			errs = append(errs, err)
-		}
+	}
+	_ = group.Wait() // the errors are in errs
+	return joined(errs)
+}
+
+// joined joins the errors about the objects of one kind, and names ten of them at most. Errors that are no refusals come first: those are tried
+// again.
+func joined(errs []error) error {
+	others := slices.DeleteFunc(slices.Clone(errs), keep.IsRefusal)
+	if len(others) > 0 {
+		errs = others
+	}
+	if more := len(errs) - errorsShown; more > 0 {
+		errs = append(errs[:errorsShown:errorsShown], fmt.Errorf("and %d more objects", more))
 	}
 	return errors.Join(errs...)
 }
