@@ -28,12 +28,12 @@ type pods struct {
 	store cache.Store
 	// existing has the nodes.
 	existing cache.Store
-	// quarantine is how long a node must not exist before its pods are deleted.
+	// quarantine is how long a node must not exist before its pods are deleted, and how long the server may take to remove a pod.
 	quarantine time.Duration
 	// deletions has the pods that wait, and renewals the Leases of their nodes.
 	deletions, renewals sightings
-	// orphans has the pods on nodes that do not exist.
-	orphans sightings
+	// orphans has the pods on nodes that do not exist, and interrupted those of which the server may not have finished the deletion.
+	orphans, interrupted sightings
 }
 
 func newPods(c *connection.Connection, quarantine time.Duration) *pods {
@@ -49,8 +49,9 @@ func newPods(c *connection.Connection, quarantine time.Duration) *pods {
 
 func (*pods) name() string { return "pods" }
 
-// watch enqueues pods that are being deleted, and pods on nodes that do not exist. It ignores
-// pods that are not bound to a node, because the server deletes them without a grace period.
+// watch enqueues pods that are being deleted, and pods on nodes that do not exist. Of pods that
+// are not bound to a node, it enqueues only those that are interrupted, because the server
+// deletes them without a grace period.
 func (p *pods) watch(factory informers.SharedInformerFactory, enqueue func(cache.ObjectName)) error {
 	informer, err := podInformer(factory)
 	if err != nil {
@@ -61,7 +62,7 @@ func (p *pods) watch(factory informers.SharedInformerFactory, enqueue func(cache
 		return err
 	}
 	enqueuePod := func(obj any) {
-		if pod, ok := obj.(*corev1.Pod); ok && pod.Spec.NodeName != "" && (waitsForNode(pod) || p.isOrphan(pod)) {
+		if pod, ok := obj.(*corev1.Pod); ok && (isInterrupted(pod) || pod.Spec.NodeName != "" && (waitsForNode(pod) || p.isOrphan(pod))) {
 			enqueue(cache.MetaObjectToName(pod))
 		}
 	}
@@ -92,9 +93,13 @@ func (p *pods) reconcile(ctx context.Context, name cache.ObjectName) (time.Durat
 	}
 	if !exists || !ok || !waitsForNode(pod) {
 		p.deletions.forget(name.String())
-		if exists && ok && p.isOrphan(pod) {
+		switch {
+		case exists && ok && p.isOrphan(pod):
 			return p.collect(ctx, name, pod)
+		case exists && ok && isInterrupted(pod):
+			return p.finish(ctx, name, pod)
 		}
+		p.interrupted.forget(name.String())
 		return 0, nil
 	}
 	// The controller looks at the Lease from the beginning, so that it sees a renewal during the

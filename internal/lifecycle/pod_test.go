@@ -127,6 +127,7 @@ func TestPodDeletionTime(t *testing.T) {
 		"it renews once, by a clock that is behind": {
 			hasNode: true, renewed: ptr.To(-3 * time.Hour), renewals: 1, want: 2 * timeout,
 		},
+		"the server did not finish the deletion":    {interrupted: true, hasNode: true, want: lifecycle.Quarantine},
 		"the clock was set back since the deletion": {ahead: 3 * time.Hour, want: time.Second},
 	}
 	for name, test := range tests {
@@ -140,6 +141,8 @@ func TestPodDeletionTime(t *testing.T) {
 // deletion is the deletion of a pod on a node.
 type deletion struct {
 	hasNode bool
+	// interrupted says that the pod is deleted without a grace period.
+	interrupted bool
 	// renewed is the time in the Lease of the node, from now. If it is nil, the node has no Lease.
 	renewed *time.Duration
 	// renewals is how often the node renews its Lease, ten seconds after another.
@@ -152,6 +155,9 @@ type deletion struct {
 func (d deletion) check(t *testing.T) {
 	start := time.Now()
 	grace, deleted := int64(1), metav1.NewTime(start.Add(d.ahead+time.Second))
+	if d.interrupted {
+		grace = 0
+	}
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "shop", Name: "pod", DeletionTimestamp: &deleted, DeletionGracePeriodSeconds: &grace,
