@@ -97,7 +97,10 @@ func (p *Publisher) publishSlices(ctx context.Context, servers []netip.AddrPort)
 			if !ownSlice.MatchString(found.Name) {
 				continue
 			}
-			if err := slicesClient.Delete(ctx, found.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			// Another server may have replaced the slice since.
+			unchanged := &metav1.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion}
+			err := slicesClient.Delete(ctx, found.Name, metav1.DeleteOptions{Preconditions: unchanged})
+			if err != nil && !apierrors.IsNotFound(err) {
 				return err
 			}
 			continue
