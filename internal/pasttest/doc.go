@@ -12,6 +12,7 @@
 //   - expired: a watch that waited ends with 410 Gone, and the client lists again.
 //   - old: the controller is restarted, and its first list of a resource is one of the past, as from a server that lags.
 //   - killed before, killed after: the controller dies at a write that the server has not received, or whose answer is lost, and starts again.
+//   - killed late: the controller dies at a write that the server receives some steps later, when the next controller is at work.
 //   - all: any of these.
 //
 // A get, and a list without a resourceVersion, are never old: the API promises that they are not. A watch shows events in order. The

@@ -16,10 +16,11 @@ const (
 	old          = "old"
 	killedBefore = "killed before"
 	killedAfter  = "killed after"
+	killedLate   = "killed late"
 	all          = "all"
 )
 
-var perturbations = []string{all, killedAfter, old, killedBefore, merged, expired, delayed, repeated}
+var perturbations = []string{all, killedLate, old, killedAfter, merged, killedBefore, expired, delayed, repeated}
 
 // maxKills is how often a controller dies in one run, so that it gets on with its work.
 const maxKills = 5
@@ -35,7 +36,7 @@ type faults struct {
 // newFaults returns the faults of a round. writes is the number of writes that the controller makes without faults.
 func newFaults(seed int64, round, writes int) faults {
 	f := faults{perturbation: perturbations[round%len(perturbations)], seed: seed + int64(round)}
-	if f.is(killedBefore) || f.is(killedAfter) {
+	if f.is(killedBefore) || f.is(killedAfter) || f.is(killedLate) {
 		// Each write in turn. A seed begins anywhere.
 		f.killAt = 1 + int((uint64(seed)+uint64(round/len(perturbations)))%uint64(max(writes, 1)))
 	}

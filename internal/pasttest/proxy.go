@@ -33,6 +33,9 @@ type proxy struct {
 	writes, kills int
 	violations    []string
 	life          *life
+	// late are the writes of dead controllers that the server has not received. finished says that they go on.
+	late     sync.WaitGroup
+	finished bool
 }
 
 // life is the time from a start of the controller until its death.

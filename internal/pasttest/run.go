@@ -97,6 +97,7 @@ func (s Scenario) play(t *testing.T, run string, f faults) *trace {
 	ended := make(chan error, 1)
 	go func() { ended <- s.supervise(ctx, p) }()
 	defer func() {
+		p.finish()
 		cancel()
 		if err := waittest.Receive(t, "the end of the controller", ended); err != nil {
 			t.Error(err)
@@ -112,6 +113,7 @@ func (s Scenario) play(t *testing.T, run string, f faults) *trace {
 		p.pause(i + 1)
 	}
 	p.release()
+	p.finish()
 	reach := func() error { return script.reached(t.Context()) }
 	waittest.Until(t, "the state at the end", reach)
 	for _, step := range script.Last {
