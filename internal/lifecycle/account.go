@@ -64,5 +64,5 @@ func (a *accounts) reconcile(ctx context.Context, namespace cache.ObjectName) (t
 	_, err = a.typed.CoreV1().ServiceAccounts(namespace.Name).Create(ctx, &corev1.ServiceAccount{
 		ObjectMeta: metav1.ObjectMeta{Name: defaultAccount},
 	}, metav1.CreateOptions{})
-	return 0, ignoreExpected("create service account", err)
+	return 0, created("create service account", err)
 }

@@ -150,14 +150,16 @@ func (a *attributesClasses) isUsed(ctx context.Context, class string) (bool, err
 	}
 	for i := range claims.Items {
 		if slices.Contains(attributesClassesOf(&claims.Items[i]), class) {
-			return true, nil
+			return true, reconcile.ErrNotYet // see the end
 		}
 	}
 	volumes, err := a.typed.CoreV1().PersistentVolumes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return false, fmt.Errorf("volumes of a class: %w", err)
 	}
-	return slices.ContainsFunc(volumes.Items, func(v corev1.PersistentVolume) bool {
-		return slices.Contains(attributesClassesOf(&v), class)
-	}), nil
+	if slices.ContainsFunc(volumes.Items, func(v corev1.PersistentVolume) bool { return slices.Contains(attributesClassesOf(&v), class) }) {
+		// If the object is deleted before an informer sees it, no event says so: look again.
+		return true, reconcile.ErrNotYet
+	}
+	return false, nil
 }

@@ -144,5 +144,9 @@ func (c *claims) isUsed(ctx context.Context, claim *corev1.PersistentVolumeClaim
 	if err != nil {
 		return false, fmt.Errorf("pods of claim: %w", err)
 	}
-	return slices.ContainsFunc(live.Items, func(pod corev1.Pod) bool { return volume.Uses(&pod, claim) }), nil
+	if slices.ContainsFunc(live.Items, func(pod corev1.Pod) bool { return volume.Uses(&pod, claim) }) {
+		// If the pod is deleted before the informer sees it, no event says so: look again.
+		return true, reconcile.ErrNotYet
+	}
+	return false, nil
 }

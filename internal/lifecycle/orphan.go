@@ -86,8 +86,9 @@ func (p *pods) collect(ctx context.Context, name cache.ObjectName, pod *corev1.P
 	}
 	_, err := p.nodes.Get(ctx, pod.Spec.NodeName, metav1.GetOptions{})
 	if err == nil {
+		// The informer has not seen the node yet. If the node is deleted before it does, no event says so: look again.
 		p.orphans.forget(name.String())
-		return 0, nil
+		return p.quarantine, nil
 	}
 	if !apierrors.IsNotFound(err) {
 		return 0, fmt.Errorf("read node %s: %w", pod.Spec.NodeName, err)

@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
 	"holdfast.dev/holdfast/internal/lifecycle"
@@ -79,18 +81,24 @@ func TestOrphansAreDeleted(t *testing.T) {
 }
 
 // TestOrphanTime runs the controller with a fake clock: it deletes an orphan after the quarantine, which is
-// less than 100 seconds, and not if its node was created meanwhile.
+// less than 100 seconds, and not if its node was created meanwhile. If the informer has not seen a node that
+// exists, it looks again: no event may ever show the node.
 func TestOrphanTime(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		// seen says that the informer of nodes has the node, hasNode that the API has it.
 		seen, hasNode bool
-		want          time.Duration
-		deletions     int
+		// seenAfter is when the informer sees the node, and goneAfter when the API loses it. Zero is never.
+		seenAfter, goneAfter time.Duration
+		want                 time.Duration
+		deletions            int
 	}{
 		"no node":                     {want: lifecycle.Quarantine, deletions: 1},
 		"a node":                      {seen: true, hasNode: true},
-		"the node was created lately": {hasNode: true, want: lifecycle.Quarantine},
+		"the node was created lately": {hasNode: true, seenAfter: lifecycle.Quarantine + time.Second, want: 2 * lifecycle.Quarantine},
+		"no event showed the node": {
+			hasNode: true, goneAfter: lifecycle.Quarantine + time.Second, want: 3 * lifecycle.Quarantine, deletions: 1,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -103,14 +111,24 @@ func TestOrphanTime(t *testing.T) {
 				if err := store.Add(pod); err != nil {
 					t.Fatal(err)
 				}
-				if test.seen {
+				see := func() {
 					if err := existing.Add(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}}); err != nil {
 						t.Fatal(err)
 					}
 				}
+				if test.seen {
+					see()
+				}
 				typed, begun := fake.NewClientset(pod), time.Now()
-				reconcile := lifecycle.NewPodReconciler(typed, deletion{hasNode: test.hasNode}.nodes(t), store, existing)
+				nodes := deletion{hasNode: test.hasNode}.nodes(t)
+				if test.goneAfter > 0 {
+					nodes = passingNode{nodes, deletion{}.nodes(t), begun.Add(test.goneAfter)}
+				}
+				reconcile := lifecycle.NewPodReconciler(typed, nodes, store, existing)
 				for {
+					if test.seenAfter > 0 && time.Since(begun) >= test.seenAfter {
+						see()
+					}
 					wait, err := reconcile(t.Context(), cache.MetaObjectToName(pod))
 					if err != nil {
 						t.Fatal(err)
@@ -123,10 +141,27 @@ func TestOrphanTime(t *testing.T) {
 				if n := countDeletions(typed); n != test.deletions {
 					t.Errorf("%d deletions, want %d", n, test.deletions)
 				}
-				if got := time.Since(begun); got != test.want || got > 100*time.Second {
+				if got := time.Since(begun); got != test.want || !test.hasNode && got > 100*time.Second {
 					t.Errorf("done after %s, want %s", got, test.want)
 				}
 			})
 		})
 	}
+}
+
+// passingNode is a node that exists until a time.
+type passingNode struct {
+	metadata.Getter
+	without metadata.Getter
+	until   time.Time
+}
+
+// Get implements metadata.ResourceInterface.
+func (n passingNode) Get(
+	ctx context.Context, name string, options metav1.GetOptions, subresources ...string,
+) (*metav1.PartialObjectMetadata, error) {
+	if time.Now().Before(n.until) {
+		return n.Getter.Get(ctx, name, options, subresources...)
+	}
+	return n.without.Get(ctx, name, options, subresources...)
 }

@@ -72,6 +72,15 @@ func (p *perNamespace) get(namespace string) (obj any, active bool, err error) {
 	return obj, true, err
 }
 
+// created returns the error of reconcile after a create request. It is reconcile.ErrNotYet unless the request failed: the informer has not seen
+// the object. If the object is deleted before it does, no event says so, and the controller has to look again.
+func created(operation string, err error) error {
+	if err := ignoreExpected(operation, err); err != nil {
+		return err
+	}
+	return reconcile.ErrNotYet
+}
+
 // ignoreExpected returns nil for the errors that a create request may return in normal
 // operation: the object exists already, or the namespace is terminating or gone.
 func ignoreExpected(operation string, err error) error {

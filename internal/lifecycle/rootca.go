@@ -65,7 +65,7 @@ func (r *rootCAs) reconcile(ctx context.Context, namespace cache.ObjectName) (ti
 			},
 			Data: r.data,
 		}, metav1.CreateOptions{})
-		return 0, ignoreExpected("create root CA", err)
+		return 0, created("create root CA", err)
 	}
 	// A ConfigMap that is being deleted is created again after it is gone.
 	if found.DeletionTimestamp != nil || maps.Equal(found.Data, r.data) && len(found.BinaryData) == 0 {
