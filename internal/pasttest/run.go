@@ -1,6 +1,7 @@
 package pasttest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,7 +104,7 @@ func (s Scenario) play(t *testing.T, run string, f faults) *trace {
 			t.Error(err)
 		}
 	}()
-	revisions := newRevisions(t, s.Client)
+	revisions := newRevisions(t, cmp.Or(s.Users, s.Client))
 	for i, step := range script.Steps {
 		p.setStep(i+1, revisions.now(t))
 		if i > 0 && p.faults.any(old) && p.faults.chance(40, "restart", i) {

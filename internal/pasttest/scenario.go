@@ -11,6 +11,8 @@ import (
 type Scenario struct {
 	// Client is the client config of the controller, without faults.
 	Client *rest.Config
+	// Users is a client config that may list namespaces, which tells the revision of the store. It is Client by default.
+	Users *rest.Config
 	// Controller runs the controller until ctx ends. Each call is a start of the controller: it must keep nothing from an earlier one.
 	Controller func(ctx context.Context, config *rest.Config)
 	// Script prepares a run and returns its script. The name is different for each run: objects without a namespace have it in their names.
