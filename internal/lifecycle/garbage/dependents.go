@@ -55,10 +55,11 @@ func (c *collector) detachAll(ctx context.Context, objects []*object, owner *obj
 }
 
 // awaitDependents processes an owner that is deleted in the foreground. If dependents
-// block its deletion, awaitDependents enqueues those that are not being deleted yet. It does not wait for kept dependents.
+// block its deletion, awaitDependents enqueues those that are not being deleted yet. It does not wait for kept dependents, and not for
+// cluster-scoped objects if the owner is namespaced: their references are not valid, so the collector never deletes them.
 // Otherwise it removes the finalizer foregroundDeletion.
 func (c *collector) awaitDependents(ctx context.Context, owner *object) error {
-	blocks := func(o *object) bool { return o.blocks(owner.uid) }
+	blocks := func(o *object) bool { return o.blocks(owner.uid) && (owner.namespace == "" || o.namespace != "") }
 	blocking := c.graph.dependents(owner.uid, func(o *object) bool { return blocks(o) && !c.graph.isKept(o) })
 	for _, dependent := range blocking {
 		if !dependent.deleting {

@@ -108,6 +108,8 @@ func TestClusterScopedDependents(t *testing.T) {
 		}
 	}
 	create("of-namespaced", tr.ref(t, "owner"))
+	tr.create(t, "awaited")
+	create("of-awaited", tr.ref(t, "!awaited"))
 	create("of-missing", metav1.OwnerReference{
 		APIVersion: "v1", Kind: "Node", Name: "gone", UID: "00000000-0000-0000-0000-000000000000",
 	})
@@ -116,6 +118,8 @@ func TestClusterScopedDependents(t *testing.T) {
 		return notFound(t, err)
 	})
 	tr.delete(t, "owner", metav1.DeletePropagationBackground)
+	// The collector has seen the nodes, and does not wait for the one that it ignores.
+	tr.delete(t, "awaited", metav1.DeletePropagationForeground)
 	tr.wait(t, "")
 	if _, err := nodes.Get(t.Context(), "of-namespaced", metav1.GetOptions{}); err != nil {
 		t.Errorf("a node whose owner is in a namespace, which the collector ignores: %v", err)
