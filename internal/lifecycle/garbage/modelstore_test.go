@@ -29,12 +29,6 @@ var modelKinds = []modelKind{{"Boat", "boats", true}, {"Sail", "sails", true}, {
 
 const modelGroup = "model.example.com"
 
-func (k modelKind) resourceOf() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: modelGroup, Version: "v1", Resource: k.resource}
-}
-
-func (k modelKind) groupResource() schema.GroupResource { return k.resourceOf().GroupResource() }
-
 // modelKey identifies an object of the model.
 type modelKey struct{ kind, namespace, name string }
 
