@@ -68,7 +68,7 @@ func await(ctx context.Context, ask func() answer, right func(answer) bool) answ
 	return a
 }
 
-func isGone(a answer) bool { return a.code == http.StatusNotFound }
+func isAbsent(a answer) bool { return a.code == http.StatusNotFound }
 
 var errUnfinished = errors.New("the controllers have work left")
 
@@ -97,7 +97,7 @@ func (r *replacing) do(ctx context.Context, c *client) answer {
 	body := objectOf(fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: numbered}, data: {number: "%d"}}`, r.tried))
 	a := c.get(ctx, replacedPath)
 	switch {
-	case isGone(a):
+	case isAbsent(a):
 		a = c.create(ctx, strings.TrimSuffix(replacedPath, "/numbered"), body)
 	case a.outcome == acknowledged:
 		// The metadata name the object that is replaced, and its state.
@@ -114,7 +114,7 @@ func (r *replacing) do(ctx context.Context, c *client) answer {
 
 func (r *replacing) settle(ctx context.Context, c *client) error {
 	a := c.get(ctx, replacedPath)
-	if isGone(a) && r.acknowledged == 0 {
+	if isAbsent(a) && r.acknowledged == 0 {
 		return nil
 	}
 	text, _, _ := unstructured.NestedString(a.object, "data", "number")
@@ -147,14 +147,14 @@ func (e *emptying) do(ctx context.Context, c *client) answer {
   ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: %s, uid: %s, blockOwnerDeletion: true}]}}`, strings.ToLower(policy), nameOf(owner.object), uid)))
 		item := path + "/configmaps/" + nameOf(owner.object)
 		c.delete(ctx, item+"?propagationPolicy="+policy)
-		await(ctx, func() answer { return c.get(ctx, item) }, isGone)
+		await(ctx, func() answer { return c.get(ctx, item) }, isAbsent)
 	}
 	for range 3 {
-		if a := c.delete(ctx, path); a.outcome == acknowledged || isGone(a) {
+		if a := c.delete(ctx, path); a.outcome == acknowledged || isAbsent(a) {
 			break
 		}
 	}
-	return await(ctx, func() answer { return c.get(ctx, path) }, isGone)
+	return await(ctx, func() answer { return c.get(ctx, path) }, isAbsent)
 }
 
 func (*emptying) settle(context.Context, *client) error { return nil }
@@ -206,7 +206,7 @@ func (m *moving) do(ctx context.Context, c *client) answer {
 	name := fmt.Sprintf("move-%d", m.number)
 	c.create(ctx, migrationsPath, objectOf(`{apiVersion: storagemigration.k8s.io/v1, kind: StorageVersionMigration, metadata: {name: `+name+`},
   spec: {resource: {group: move.holdfast.dev, resource: movers}}}`))
-	ended := func(a answer) bool { return isGone(a) || hasSucceeded(a.object) }
+	ended := func(a answer) bool { return isAbsent(a) || hasSucceeded(a.object) }
 	await(ctx, func() answer { return c.get(ctx, migrationsPath+"/"+name) }, ended)
 	return c.delete(ctx, migrationsPath+"/"+name)
 }
@@ -298,11 +298,11 @@ func (l *cleaning) do(ctx context.Context, c *client) answer {
 		"{apiVersion: kudo.dev/v1beta1, kind: Instance, metadata: {name: i%d}, spec: {operatorVersion: {name: cleaned-0.1.0}}}", l.number)))
 	hasFinalizer := func(a answer) bool {
 		finalizers, _, _ := unstructured.NestedStringSlice(a.object, "metadata", "finalizers")
-		return isGone(a) || len(finalizers) > 0
+		return isAbsent(a) || len(finalizers) > 0
 	}
 	await(ctx, func() answer { return c.get(ctx, path) }, hasFinalizer)
 	c.delete(ctx, path)
-	return await(ctx, func() answer { return c.get(ctx, path) }, isGone)
+	return await(ctx, func() answer { return c.get(ctx, path) }, isAbsent)
 }
 
 func (*cleaning) settle(context.Context, *client) error { return nil }
