@@ -79,20 +79,20 @@ func TestRead(t *testing.T) {
 		t.Errorf("%d writes, %v", truth.Writes(), report.Violations)
 	}
 
-	third, fourth := put(t, client, "b", 3), put(t, client, "c", 4)
+	third, fourth, fifth := put(t, client, "b", 3), put(t, client, "c", 4), put(t, client, "c", 5)
 	stream.Event("MODIFIED", third)
 	stream.Event("ADDED", fourth)
-	if _, err := client.Compact(t.Context(), int64(watchcheck.RevisionOf(third))); err != nil {
+	stream.Event("MODIFIED", fifth)
+	if _, err := client.Compact(t.Context(), int64(watchcheck.RevisionOf(fourth))); err != nil {
 		t.Fatal(err)
 	}
 	truth = read()
 	report := stream.Check(truth)
-	if truth.Writes() != 1 || len(report.Violations) > 0 || report.Unknown != 3 {
+	if truth.Writes() != 1 || len(report.Violations) > 0 || report.Unknown != 4 {
 		t.Errorf("%d writes after a compaction, %v, %d unknown", truth.Writes(), report.Violations, report.Unknown)
 	}
-	stream.Event("ADDED", put(t, client, "d", 5))
-	stream.Event("MODIFIED", put(t, client, "d", 6))
-	log.Truth(boats).Complete(watchcheck.RevisionOf(fourth))
+	stream.Event("ADDED", put(t, client, "d", 6))
+	stream.Event("MODIFIED", put(t, client, "d", 7))
 	if report := stream.Check(truth); len(report.Violations) != 2 {
 		t.Errorf("%d violations by two events that are not read yet", len(report.Violations))
 	}
