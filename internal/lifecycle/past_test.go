@@ -36,7 +36,7 @@ func runSelected(config lifecycle.Config, controllers ...string) func(context.Co
 	}
 }
 
-// create returns a step that creates an object from YAML-like fields. If one of this name is still being deleted, the step waits.
+// create returns a step that creates an object. If one of this name is still being deleted, or the usage of a new quota is not known, the step waits.
 func (p past) create(resource schema.GroupVersionResource, namespace string, object map[string]any) pasttest.Step {
 	obj := &unstructured.Unstructured{Object: object}
 	done := false
@@ -51,7 +51,7 @@ func (p past) create(resource schema.GroupVersionResource, namespace string, obj
 	return pasttest.Step{
 		Name: fmt.Sprintf("create %s %s/%s", resource.Resource, namespace, obj.GetName()), Wait: try,
 		Write: func(ctx context.Context) error {
-			if err := try(ctx); err != nil && !apierrors.IsAlreadyExists(err) {
+			if err := try(ctx); err != nil && !apierrors.IsAlreadyExists(err) && !strings.Contains(err.Error(), "status unknown for quota") {
 				return err
 			}
 			return nil
