@@ -70,10 +70,13 @@ func (w *World) Proceed(r *rand.Rand) string {
 func Clock(weight int, durations ...time.Duration) Actor {
 	return Actor{Name: "clock", Weight: weight, Step: func(r *rand.Rand) string {
 		d := durations[r.IntN(len(durations))]
-		time.Sleep(d)
+		Pass(d)
 		return "passes " + d.String()
 	}}
 }
+
+// Pass lets time pass on the virtual clock. A system calls it that has a clock of its own as an actor.
+func Pass(d time.Duration) { time.Sleep(d) }
 
 // settle lets all requests go on, and waits until the system is at rest.
 func (w *World) settle(s System) error {

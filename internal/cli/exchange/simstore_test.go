@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
+	"holdfast.dev/holdfast/internal/replacement/journal"
 	"holdfast.dev/holdfast/internal/simulation"
 )
 
@@ -35,7 +37,9 @@ type simStore struct {
 	refused string
 	// deletedByUser says that a user has deleted the object, so that none need be stored.
 	deletedByUser bool
-	wrong         error
+	// madeFor is the UID of the journal that has the stored object as a run has created it, empty if there is none.
+	madeFor types.UID
+	wrong   error
 }
 
 // next returns the next revision, which also names a new object.
@@ -56,7 +60,17 @@ func (s *simStore) create(object *unstructured.Unstructured) (*unstructured.Unst
 	s.object.SetResourceVersion(s.next())
 	s.object.SetUID(types.UID("u" + s.object.GetResourceVersion()))
 	s.object.SetCreationTimestamp(metav1.Now().Rfc3339Copy())
-	s.deletedByUser = false
+	s.deletedByUser, s.madeFor = false, ""
+	if s.journal == nil {
+		return s.object.DeepCopy(), nil
+	}
+	entry, err := journal.Read(s.journal)
+	if err != nil {
+		return nil, err
+	}
+	if reflect.DeepEqual(entry.New.Object, object.Object) || entry.Refusal != "" && reflect.DeepEqual(entry.Old.Object, object.Object) {
+		s.madeFor = s.journal.UID
+	}
 	return s.object.DeepCopy(), nil
 }
 
