@@ -15,7 +15,6 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/plugins"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
-	"holdfast.dev/holdfast/internal/failpoint"
 	"holdfast.dev/holdfast/internal/lifecycle"
 	"holdfast.dev/holdfast/internal/lifecycle/collection"
 )
@@ -55,7 +54,7 @@ func addControllers(b start.Base, served resourcesStage, bootstrapped <-chan str
 			Stored: served.stored, InProcess: served.source, StorageVersion: served.storageVersion,
 			Replaced: storage.Records{Client: b.Etcd}, RunWhileLeading: led, Controllers: b.Config.Controllers, Migrator: served.migrator,
 			Collection: collection.Config{
-				Client: inside, Index: served.references, AtLeast: failpoint.Bound("collection:atLeast", b.Config.CollectAtLeast), Metrics: b.Metrics.Collection,
+				Client: inside, Index: served.references, AtLeast: b.Config.CollectAtLeast, Metrics: b.Metrics.Collection,
 			},
 			ProtectVolumes: !slices.Contains(b.Config.DisableAdmission, plugins.VolumeProtection),
 		}

@@ -33,7 +33,7 @@ type chore interface {
 func newChores(t *testing.T, c *client) []chore {
 	t.Helper()
 	m := &moving{}
-	for _, name := range []string{"movers", "collected", "cleaned"} {
+	for _, name := range []string{"movers", "cleaned"} {
 		mustCreate(t, c, "/api/v1/namespaces", fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", name))
 	}
 	mustCreate(t, c, kinds[4].path, moverDefinition)
@@ -42,7 +42,7 @@ func newChores(t *testing.T, c *client) []chore {
 			"{apiVersion: move.holdfast.dev/v1, kind: Mover, metadata: {name: m%d}, spec: {value: v%d}}", i, i))
 	}
 	mustCreate(t, c, "/apis/kudo.dev/v1beta1/namespaces/cleaned/operatorversions", cleanedVersion)
-	return []chore{&replacing{}, &emptying{}, m, &collecting{}, &cleaning{}}
+	return []chore{&replacing{}, &emptying{}, m, &cleaning{}}
 }
 
 // objectOf decodes an object.
@@ -242,29 +242,6 @@ func (m *moving) end(ctx context.Context, c *client) error {
 		return fmt.Errorf("%w: objects are stored in the versions %v", errUnfinished, stored)
 	}
 	return m.settle(ctx, c)
-}
-
-// collecting creates objects that no object refers to, and that the server is to delete.
-type collecting struct{ number int }
-
-const collectedPath = "/api/v1/namespaces/collected/configmaps"
-
-func (*collecting) name() string { return "the collection of objects that are not used" }
-
-func (l *collecting) do(ctx context.Context, c *client) answer {
-	list := c.get(ctx, collectedPath)
-	if list.err != nil || len(items(list.object)) > 4 {
-		return list
-	}
-	l.number++
-	return c.create(ctx, collectedPath, objectOf(fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, immutable: true,
-  metadata: {name: unused-%d, labels: {holdfast.dev/collect: unused}}, data: {number: "%d"}}`, l.number, l.number)))
-}
-
-func (*collecting) settle(context.Context, *client) error { return nil }
-
-func (*collecting) end(ctx context.Context, c *client) error {
-	return none(c.get(ctx, collectedPath), "unused-")
 }
 
 // cleaning creates Instances with a cleanup plan, and deletes them.

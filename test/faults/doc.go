@@ -8,6 +8,9 @@
 // them: the same operations, and faults at the same places. The speed of the machine still decides
 // which request a fault hits.
 //
+// TestFailpoints and the tests of defects of etcd build the program with failpoints, see package failpoint. HOLDFAST_FAULTS_POINTS chooses
+// failpoints, and HOLDFAST_FAULTS_PROGRAM names a program that was built before.
+//
 // Its words: a write is acknowledged if the server answered it with success, refused if the answer
 // says that nothing was stored, and open if there was no answer, or one that leaves the result open.
 package faults

@@ -32,7 +32,7 @@ func TestEtcd14370(t *testing.T) {
 	server.start(t)
 	random := s.random("deaths")
 	stored := &confirmed{versions: map[string]uint64{}}
-	for round := range either(2, 20) * len(names) {
+	for round := range either(2, 5) * len(names) {
 		stored.createUntilDeath(t, server, func() {
 			p := program.point(t, names[round%len(names)])
 			if err := switches.arm(p, fmt.Sprintf("%d*off->1*panic", random.IntN(40))); err != nil {
@@ -125,7 +125,7 @@ func TestEtcd14685(t *testing.T) {
 		"etcd:fullCompacted", "etcd:fullDefragmented", "etcd:fullCleared", "compactBeforeCommitScheduledCompact", "compactAfterCommitScheduledCompact",
 		"compactBeforeSetFinishedCompact", "compactAfterSetFinishedCompact", "defragBeforeCopy", "defragBeforeRename",
 	}) {
-		for range either(1, 5) {
+		for range either(1, 2) {
 			dieWhileFull(t, random, name)
 		}
 	}

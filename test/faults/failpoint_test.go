@@ -16,8 +16,8 @@ var everyRun = []string{
 	"recording:plan", "recording:written", "storage:replace", "storage:replaced",
 }
 
-// A server waits, fails and dies at each failpoint in turn, while clients write objects of all kinds, replace and collect objects, move them to
-// another version, and delete namespaces. After each restart it has every acknowledged write, its versions have not gone back, and the objects
+// A server waits, fails and dies at each failpoint in turn, while clients write objects of all kinds, replace objects, move them to another
+// version, and delete namespaces. After each restart it has every acknowledged write, its versions have not gone back, and the objects
 // are whole. In the end quotas, addresses, plans and watches agree with the objects. The short form takes some failpoints of our own code. The
 // long form takes all, with those of etcd. HOLDFAST_FAULTS_POINTS is a regular expression that chooses among them.
 func TestFailpoints(t *testing.T) {

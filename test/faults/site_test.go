@@ -16,8 +16,8 @@ import (
 // sitePorts is the number of node ports of a site. Failed writes leave claims of ports for a while.
 const sitePorts = 120
 
-// bounds are bounds of the server that a test lowers, so that it compacts and collects all the time.
-const bounds = "etcd:compactEvery=return(300000000);etcd:keepRevisions=return(200);collection:atLeast=return(1000000000)"
+// bounds are bounds of the server that a test lowers, so that it compacts all the time.
+const bounds = "etcd:compactEvery=return(300000000);etcd:keepRevisions=return(200)"
 
 // site is a server with failpoints, and its clients.
 type site struct {
