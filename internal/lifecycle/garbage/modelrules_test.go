@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"holdfast.dev/holdfast/internal/admission/keep"
 )
@@ -79,7 +80,8 @@ func (s *modelStore) judge(key modelKey) {
 func (s *modelStore) atRest() error {
 	for _, key := range sortedKeys(s.objects) {
 		o := s.objects[key]
-		if o.DeletionTimestamp != nil && !s.waitsForInvalid(o) {
+		excused := hasFinalizer(o, metav1.FinalizerDeleteDependents) && s.mayWait(o, map[types.UID]bool{})
+		if o.DeletionTimestamp != nil && !excused {
 			return fmt.Errorf("%s is still being deleted, with the finalizers %v", key, o.Finalizers)
 		}
 		count := map[modelState]int{}
@@ -97,20 +99,28 @@ func (s *modelStore) atRest() error {
 	return nil
 }
 
-// waitsForInvalid reports whether an object waits for a dependent that the collector leaves alone, because another one of its references is not
-// valid. It waits until a user corrects that, as with Kubernetes.
-func (s *modelStore) waitsForInvalid(owner *modelMeta) bool {
+// mayWait reports whether an object that is deleted in the foreground may wait for ever, as with Kubernetes: for a dependent that the collector
+// leaves alone, because one of its references is not valid, or in a cycle of objects that users delete in the foreground, which wait for each
+// other. path are the objects that wait for the object.
+func (s *modelStore) mayWait(owner *modelMeta, path map[types.UID]bool) bool {
+	if path[owner.UID] {
+		return true
+	}
+	path[owner.UID] = true
+	defer delete(path, owner.UID)
 	for _, o := range s.objects {
-		blocks, left := false, false
+		blocks, invalidRef := false, false
 		for _, ref := range o.OwnerReferences {
-			switch s.state(o, ref) {
-			case invalid:
-				left = true
-			case waits:
-				blocks = blocks || ref.UID == owner.UID && *ref.BlockOwnerDeletion
-			}
+			invalidRef = invalidRef || s.state(o, ref) == invalid
+			blocks = blocks || ref.UID == owner.UID && *ref.BlockOwnerDeletion
 		}
-		if blocks && left {
+		if !blocks || owner.Namespace != "" && o.Namespace == "" {
+			continue
+		}
+		if o.DeletionTimestamp == nil && invalidRef {
+			return true
+		}
+		if o.DeletionTimestamp != nil && hasFinalizer(o, metav1.FinalizerDeleteDependents) && s.mayWait(o, path) {
 			return true
 		}
 	}
