@@ -3,10 +3,14 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
@@ -33,7 +37,7 @@ func (a *Agent) sync(ctx context.Context, name cache.ObjectName) (outcome, error
 	}
 	if pod == nil {
 		a.setUses(name, podUses{})
-		return outcome{}, a.removeOthers(name, "")
+		return outcome{}, a.removeOthers(ctx, name, "")
 	}
 	var result outcome
 	switch {
@@ -45,7 +49,7 @@ func (a *Agent) sync(ctx context.Context, name cache.ObjectName) (outcome, error
 		result, err = a.refreshPod(ctx, pod)
 	}
 	if err == nil && a.isReady(pod) {
-		err = a.removeOthers(name, pod.UID)
+		err = a.removeOthers(ctx, name, pod.UID)
 	}
 	return result, err
 }
@@ -53,16 +57,42 @@ func (a *Agent) sync(ctx context.Context, name cache.ObjectName) (outcome, error
 // removeOthers removes the pods of this name with a record, except the one with this UID. They
 // no longer exist. Their files stay until those of the pod that replaces them are ready, so
 // that the links of this name always lead to files.
-func (a *Agent) removeOthers(name cache.ObjectName, uid types.UID) error {
-	for _, other := range a.recordedUIDs(name) {
-		if other == uid {
-			continue
-		}
+//
+// After a start, the informer may have an old list, of a server that lags. So the agent asks
+// the server first, and does not remove the pod that runs there now.
+func (a *Agent) removeOthers(ctx context.Context, name cache.ObjectName, uid types.UID) error {
+	others := slices.DeleteFunc(a.recordedUIDs(name), func(other types.UID) bool { return other == uid })
+	if len(others) == 0 {
+		return nil
+	}
+	current, err := a.storedUID(ctx, name)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(others, current) {
+		return reconcile.ErrNotYet
+	}
+	for _, other := range others {
 		if err := a.removePod(name, other); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// storedUID returns the UID of the pod of this name that is bound to this node now, or nothing. A node may list its own pods, also those
+// that do not exist any more.
+func (a *Agent) storedUID(ctx context.Context, name cache.ObjectName) (types.UID, error) {
+	pods, err := a.Client.CoreV1().Pods(name.Namespace).List(ctx, metav1.ListOptions{
+		FieldSelector: fields.Set{"spec.nodeName": a.Name, "metadata.name": name.Name}.AsSelector().String(),
+	})
+	if err != nil {
+		return "", fmt.Errorf("read pod %s: %w", name, err)
+	}
+	if len(pods.Items) == 0 {
+		return "", nil
+	}
+	return pods.Items[0].UID, nil
 }
 
 // isReady reports whether all volumes of a pod are up to date.
