@@ -99,7 +99,7 @@ func (s *modelStore) atRest() error {
 	return nil
 }
 
-// mayWait reports whether an object that is deleted in the foreground may wait for ever, as with Kubernetes: for a dependent that the collector
+// mayWait reports whether an object that is deleted in the foreground may wait for ever: for a dependent that the collector
 // leaves alone, because one of its references is not valid, or in a cycle of objects that users delete in the foreground, which wait for each
 // other. path are the objects that wait for the object.
 func (s *modelStore) mayWait(owner *modelMeta, path map[types.UID]bool) bool {

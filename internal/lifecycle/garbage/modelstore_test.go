@@ -153,8 +153,11 @@ func (s *modelStore) delete(key modelKey, options metav1.DeleteOptions) error {
 	return nil
 }
 
-// promise records which dependents must stay after a deletion with a policy.
+// promise records which dependents must stay after a deletion with a policy. A second deletion with the policy Orphan changes nothing.
 func (s *modelStore) promise(owner *modelMeta, policy metav1.DeletionPropagation) {
+	if policy == metav1.DeletePropagationOrphan && owner.DeletionTimestamp != nil && hasFinalizer(owner, metav1.FinalizerOrphanDependents) {
+		return
+	}
 	for _, dependent := range s.objects {
 		delete(s.orphaned[dependent.UID], owner.UID)
 		for _, ref := range dependent.OwnerReferences {
