@@ -90,6 +90,9 @@ type simConfigMaps struct {
 
 // Get implements typedcorev1.ConfigMapInterface.
 func (c simConfigMaps) Get(ctx context.Context, name string, _ metav1.GetOptions) (found *corev1.ConfigMap, err error) {
+	c.store.mu.Lock()
+	c.store.decided[name] = c.store.used[name]
+	c.store.mu.Unlock()
 	err = c.request(ctx, "reads "+name, func() error {
 		if c.store.configMaps[name] == nil {
 			return apierrors.NewNotFound(corev1.Resource("configmaps"), name)

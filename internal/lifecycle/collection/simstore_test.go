@@ -45,9 +45,13 @@ type simStore struct {
 	// used is when the index learned that a pod does not refer to a name any more. The time of a reference that begins and ends before the index
 	// learns of it does not count.
 	used map[string]time.Time
+	// decided is the value of used when the controller last decided to read an object, to which a delete belongs.
+	decided map[string]time.Time
 	// collected are the UIDs of the objects that the controller has deleted, by name and content.
 	collected map[string]types.UID
-	wrong     error
+	// began is when the controller was started.
+	began time.Time
+	wrong error
 }
 
 // simEvent is a change of a ConfigMap, or of a pod.
@@ -68,7 +72,10 @@ func (e simEvent) String() string {
 }
 
 func newSimStore() *simStore {
-	return &simStore{configMaps: map[string]*corev1.ConfigMap{}, pods: map[string]string{}, used: map[string]time.Time{}, collected: map[string]types.UID{}}
+	return &simStore{
+		configMaps: map[string]*corev1.ConfigMap{}, pods: map[string]string{}, used: map[string]time.Time{}, decided: map[string]time.Time{},
+		collected: map[string]types.UID{},
+	}
 }
 
 func identityOf(o *corev1.ConfigMap) string {
@@ -161,10 +168,15 @@ func (s *simStore) collect(name string, preconditions *metav1.Preconditions, fen
 		return apierrors.NewConflict(corev1.Resource("configmaps"), name, errors.New("the precondition is not met"))
 	}
 	since := o.CreationTimestamp.Time
-	if used := s.used[name]; used.After(since) {
+	if used := s.decided[name]; used.After(since) {
 		since = used
 	}
+	left := series.LeastAfter - time.Since(s.began)
 	after, err := time.ParseDuration(o.Annotations[series.AfterAnnotation])
+	// The mark of a controller that was killed counts. Then a minute counts from the start.
+	if !s.began.After(since) {
+		left = after - time.Since(since)
+	}
 	_, recreated := o.Annotations[series.RecreatedAnnotation]
 	_, kept := o.Annotations[keep.Annotation]
 	earlier, known := s.collected[identityOf(o)]
@@ -173,7 +185,7 @@ func (s *simStore) collect(name string, preconditions *metav1.Preconditions, fen
 		s.wrong = fmt.Errorf("%s is deleted, and a pod refers to it", name)
 	case err != nil || o.Immutable == nil || !isSelected(o) || recreated || kept:
 		s.wrong = fmt.Errorf("%s is deleted, although it is not to be collected: labels %v, annotations %v", name, o.Labels, o.Annotations)
-	case time.Since(since) < after+series.LeastAfter:
+	case left > 0:
 		s.wrong = fmt.Errorf("%s is deleted %s after its last use, and its annotation says %s", name, time.Since(since), after)
 	case known && earlier != o.UID:
 		s.wrong = fmt.Errorf("%s is deleted a second time, although a client has created it again with the same content", name)
@@ -189,43 +201,6 @@ func isSelected(o *corev1.ConfigMap) bool {
 		return value == series.CollectUnused
 	}
 	return o.Labels[series.Label] != ""
-}
-
-// atRest returns what is wrong when enough time has passed.
-func (s *simStore) atRest() error {
-	for _, name := range slices.Sorted(maps.Keys(s.configMaps)) {
-		o := s.configMaps[name]
-		_, marked := o.Annotations[series.UnusedSinceAnnotation]
-		_, recreated := o.Annotations[series.RecreatedAnnotation]
-		_, kept := o.Annotations[keep.Annotation]
-		stays := o.Immutable == nil || !isSelected(o) || recreated || kept || s.isReferenced(name) || s.isAmongNewest(o)
-		switch {
-		case !stays:
-			return fmt.Errorf("%s is unused, and exists: labels %v, annotations %v", name, o.Labels, o.Annotations)
-		case marked && len(o.ManagedFields) > 0:
-			return fmt.Errorf("%s stays, and is marked: labels %v, annotations %v", name, o.Labels, o.Annotations)
-		}
-	}
-	return nil
-}
-
-// isAmongNewest reports whether an object is one of the newest members of its series, as many as its annotation says.
-func (s *simStore) isAmongNewest(o *corev1.ConfigMap) bool {
-	if o.Labels[series.Label] == "" {
-		return false
-	}
-	newer := 0
-	for _, other := range s.configMaps {
-		if other.Labels[series.Label] != "" && other.Immutable != nil && series.Compare(simSeries, memberOf(other), memberOf(o)) < 0 {
-			newer++
-		}
-	}
-	count, err := strconv.Atoi(o.Annotations[series.KeepLastAnnotation])
-	return err == nil && newer < count
-}
-
-func memberOf(o *corev1.ConfigMap) series.Member {
-	return series.Member{Name: o.Name, Created: o.CreationTimestamp.Time}
 }
 
 // simIndex is what a server knows of the references. It learns of changes late.
