@@ -93,7 +93,7 @@ func TestTerminatingNamespace(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if message := conditionOf(found, "NamespaceDeletionContentFailure"); !strings.Contains(message, c.Namespace+"/late") {
+		if message := conditionOf(found, "NamespaceDeletionContentFailure"); !strings.Contains(message, `configmaps "late" cannot be deleted`) {
 			return fmt.Errorf("condition %q", message)
 		}
 		return nil
