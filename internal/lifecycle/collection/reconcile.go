@@ -154,8 +154,12 @@ func (c *controller) checkMark(o *object, st *state) (forged bool) {
 func (c *controller) start(since time.Time, st *state) time.Time {
 	switch {
 	case st.inherited:
-		// After the start of a process, the index is younger than the mark.
-		if marked, err := time.Parse(time.RFC3339, st.since); err == nil {
+		// After the start of a process, the index is younger than the mark. If it says a later time than at first, an object has referred to this
+		// one meanwhile.
+		if st.counted.IsZero() {
+			st.counted = since
+		}
+		if marked, err := time.Parse(time.RFC3339, st.since); err == nil && !since.After(st.counted) {
 			return marked
 		}
 	case !st.marked.IsZero() && !since.After(st.counted):
@@ -210,11 +214,20 @@ func (c *controller) await(o *object, st *state, after time.Duration, g gap) tim
 		due = c.start(g.since, st).Add(after)
 	default:
 		c.setWaiting(o.key(), unknown)
-		return 0
+		return c.untilKnown(o)
 	}
 	if wait := due.Sub(c.Clock.Now()); wait > 0 {
 		return wait
 	}
 	c.tell(o, st, incomplete, reasonWaits, "it is not deleted while not all references to it are known: "+g.why)
+	return c.untilKnown(o)
+}
+
+// untilKnown returns after which time to look at an object again that waits until all references are known. They may be known by now: then
+// the index has said so before the object waited, and does not say it again.
+func (c *controller) untilKnown(o *object) time.Duration {
+	if c.Index.Incomplete(o.Namespace) == "" {
+		return turn
+	}
 	return 0
 }

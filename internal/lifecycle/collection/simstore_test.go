@@ -49,9 +49,10 @@ type simStore struct {
 	decided map[string]time.Time
 	// collected are the UIDs of the objects that the controller has deleted, by name and content.
 	collected map[string]types.UID
-	// began is when the controller was started.
-	began time.Time
-	wrong error
+	// began is when the controller was started, and looks when it first looked at objects while all references were known. It does not know what
+	// used them before.
+	began, looks time.Time
+	wrong        error
 }
 
 // simEvent is a change of a ConfigMap, or of a pod.
@@ -174,7 +175,7 @@ func (s *simStore) collect(name string, preconditions *metav1.Preconditions, fen
 	left := series.LeastAfter - time.Since(s.began)
 	after, err := time.ParseDuration(o.Annotations[series.AfterAnnotation])
 	// The mark of a controller that was killed counts. Then a minute counts from the start.
-	if !s.began.After(since) {
+	if since.After(s.looks) {
 		left = after - time.Since(since)
 	}
 	_, recreated := o.Annotations[series.RecreatedAnnotation]
@@ -214,6 +215,8 @@ type simIndex struct {
 	// gap is why not all references are known.
 	gap    string
 	notify func(kind references.Kind, namespace, name string)
+	// subscribed says that the controller looks at objects, and looked that it did so while all references were known.
+	subscribed, looked bool
 }
 
 // newSimIndex returns an index that has read the store.
@@ -247,18 +250,30 @@ func (x *simIndex) Incomplete(string) string {
 
 // Subscribe implements collection.Index.
 func (x *simIndex) Subscribe(notify func(references.Kind, string, string)) func() {
+	x.store.mu.Lock()
+	defer x.store.mu.Unlock()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.notify = notify
+	x.notify, x.subscribed = notify, true
+	x.look()
 	return func() {}
 }
 
 // setGap says that not all references are known, or that they are.
+// The caller holds the lock of the store.
 func (x *simIndex) setGap(gap string) {
 	x.mu.Lock()
 	x.gap = gap
+	x.look()
 	x.mu.Unlock()
 	x.notify(references.ConfigMap, simNamespace, "")
+}
+
+// look records when the controller began to look at objects while all references were known. The caller holds both locks.
+func (x *simIndex) look() {
+	if x.subscribed && x.gap == "" && !x.looked {
+		x.looked, x.store.looks = true, time.Now()
+	}
 }
 
 // learn applies the next event, and returns it. ok is false if there is none. The caller holds the lock of the store.

@@ -28,7 +28,7 @@ import (
 func TestSoakSimulation(t *testing.T) {
 	t.Parallel()
 	simulation.Run(t, simulation.Config{
-		New: newSimulation, Steps: 400, Rounds: 40,
+		New: newSimulation, Steps: 400, Rounds: 120,
 		Reached: []string{
 			"user publishes", "user refers", "user ends", "user deletes", "user keeps", "user unlocks", "user forges", "user removes", "user deselects",
 			"controller reads", "controller marks", "controller unmarks", "controller checks", "controller deletes", "controller stores", "controller starts",

@@ -16,7 +16,7 @@ type state struct {
 	restarted time.Time
 	// marked is when the object was marked, zero if it is not. An earlier leader may have marked it: then it is the start of this one.
 	marked time.Time
-	// counted is from when the time counted when the object was marked.
+	// counted is from when the time counted when the object was marked. For a mark of an earlier leader, it is what the index said first.
 	counted time.Time
 	// inherited says that an earlier leader set the mark.
 	inherited bool
