@@ -198,9 +198,11 @@ func rewriteCustom(ctx context.Context, client dynamic.Interface, number int, wr
 			steps = append(steps, func() error { return objects.Delete(ctx, nameOf(i-soakObjects), metav1.DeleteOptions{}) })
 		}
 		for _, step := range steps {
-			if err := step(); ctx.Err() != nil {
-				return nil
-			} else if err != nil {
+			err := step()
+			switch {
+			case ctx.Err() != nil:
+				return nil // the time is over, and the request was cancelled
+			case err != nil:
 				return err
 			}
 			writes.Add(1)

@@ -101,17 +101,23 @@ func TestViolations(t *testing.T) {
 		"selected again as a change":    {true, change(5, event("MODIFIED", object("a", "1", "on", 4), 104)), []watchcheck.Rule{watchcheck.Filtered}},
 		"deselected with the new one":   {true, change(4, event("DELETED", object("a", "1", "off", 3), 103)), []watchcheck.Rule{watchcheck.Previous}},
 		"list without an object":        {false, insert(9, action{kind: "list", revision: 105}), []watchcheck.Rule{watchcheck.Ordered, watchcheck.Reliable, watchcheck.Reliable, watchcheck.Bookmarkable}},
-		"list with an old object": {false, insert(10, action{"list", 106, []watchcheck.Object{at(object("b", "2", "on", 2), 102)}}),
-			[]watchcheck.Rule{watchcheck.Content}},
+		"list with an old object": {
+			false, insert(10, action{"list", 106, []watchcheck.Object{at(object("b", "2", "on", 2), 102)}}),
+			[]watchcheck.Rule{watchcheck.Content},
+		},
 		"list with a deleted object": {false, insert(10, action{"list", 106, []watchcheck.Object{
-			at(object("a", "1", "on", 4), 104), at(object("b", "3", "on", 5), 105)}}), []watchcheck.Rule{watchcheck.Reliable}},
+			at(object("a", "1", "on", 4), 104), at(object("b", "3", "on", 5), 105),
+		}}), []watchcheck.Rule{watchcheck.Reliable}},
 		"list with an object twice": {false, insert(10, action{"list", 106, []watchcheck.Object{
-			at(object("b", "3", "on", 5), 105), at(object("b", "3", "on", 5), 105)}}), []watchcheck.Rule{watchcheck.Unique}},
+			at(object("b", "3", "on", 5), 105), at(object("b", "3", "on", 5), 105),
+		}}), []watchcheck.Rule{watchcheck.Unique}},
 		"list of the future": {false, insert(10, action{kind: "list", revision: 107}), []watchcheck.Rule{watchcheck.Reliable}},
 		"initial events": {false, insert(10, action{kind: "initial", revision: 103}, event("ADDED", object("a", "1", "on", 4), 104),
 			event("ADDED", object("b", "2", "on", 2), 102), action{kind: "end", revision: 104}), nil},
-		"initial events lack one": {false, insert(10, action{kind: "initial", revision: 106}, action{kind: "end", revision: 106}),
-			[]watchcheck.Rule{watchcheck.Reliable}},
+		"initial events lack one": {
+			false, insert(10, action{kind: "initial", revision: 106}, action{kind: "end", revision: 106}),
+			[]watchcheck.Rule{watchcheck.Reliable},
+		},
 		"initial events of an old revision": {false, insert(10, action{kind: "initial", revision: 106}, event("ADDED", object("b", "3", "on", 5), 105),
 			action{kind: "end", revision: 105}), []watchcheck.Rule{watchcheck.Bookmarkable, watchcheck.Reliable}},
 	} {
