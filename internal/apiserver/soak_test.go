@@ -198,11 +198,8 @@ func rewriteCustom(ctx context.Context, client dynamic.Interface, number int, wr
 			steps = append(steps, func() error { return objects.Delete(ctx, nameOf(i-soakObjects), metav1.DeleteOptions{}) })
 		}
 		for _, step := range steps {
-			err := step()
-			switch {
-			case ctx.Err() != nil:
-				return nil // the time is over, and the request was cancelled
-			case err != nil:
+			// When the time is over, a request is cancelled.
+			if err := step(); err != nil && ctx.Err() == nil {
 				return err
 			}
 			writes.Add(1)
