@@ -5,10 +5,9 @@
 //		return err
 //	}
 //
-// A failpoint has a name: the package, a colon, and the step. Bound is for bounds that no test reaches in a reasonable time. Without the build tag
-// failpoints, Reach and Fail are empty, and Bound returns its argument: the compiler leaves out the calls with their names, and the program has
-// no failpoint. With the tag, a process is steered as one that has the failpoints
-// of gofail, which etcd uses:
+// A failpoint has a name: the package, a colon, and the step. Bound lowers a bound that no test reaches in a reasonable time. Without the build
+// tag failpoints, Reach and Fail are empty, and Bound returns its argument: the compiler leaves out the calls with their names, and the program
+// has no failpoint. With the tag, a test controls the failpoints of a process in the way of gofail, which etcd uses:
 //
 //   - HOLDFAST_FAILPOINTS arms failpoints at the start, as in "quota:charge=3*off->panic;serviceip:stored=sleep(20)".
 //   - HOLDFAST_FAILPOINTS_HTTP is an address at which the process serves them: PUT /NAME with an action arms a failpoint, DELETE
@@ -16,5 +15,5 @@
 //
 // An action is "off", "panic", "sleep(MILLISECONDS)" or "return(TEXT)", an error with this text. "3*" before it means the first three times, and
 // "->" leads to the next action. "panic" kills the process at once, with SIGKILL: the API server would recover from a panic.
-// "return" is for Fail, and for Bound, whose text is the other bound.
+// "return" is for Fail, and for Bound, where the text is the bound to use instead.
 package failpoint

@@ -150,7 +150,7 @@ func (a *attributesClasses) isUsed(ctx context.Context, class string) (bool, err
 	}
 	for i := range claims.Items {
 		if slices.Contains(attributesClassesOf(&claims.Items[i]), class) {
-			return true, reconcile.ErrNotYet // see the end
+			return true, reconcile.ErrNotYet // as below
 		}
 	}
 	volumes, err := a.typed.CoreV1().PersistentVolumes().List(ctx, metav1.ListOptions{})
@@ -158,7 +158,7 @@ func (a *attributesClasses) isUsed(ctx context.Context, class string) (bool, err
 		return false, fmt.Errorf("volumes of a class: %w", err)
 	}
 	if slices.ContainsFunc(volumes.Items, func(v corev1.PersistentVolume) bool { return slices.Contains(attributesClassesOf(&v), class) }) {
-		// If the object is deleted before an informer sees it, no event says so: look again.
+		// The informers have not seen the claim or the volume yet. If it is deleted before they do, no event says so: look again.
 		return true, reconcile.ErrNotYet
 	}
 	return false, nil

@@ -9,7 +9,7 @@ import (
 
 // Truth is the history of all objects of a resource.
 type Truth struct {
-	// start is the first revision whose state is known, and end the last one.
+	// The state of the objects is known from the revision start to the revision end.
 	start, end uint64
 	// versions are the states of each key, in the order of their revisions.
 	versions map[string][]version

@@ -145,7 +145,7 @@ func clockFunction(memory *os.File, start, end int64) (int64, error) {
 	return 0, errors.New("the vDSO has no __vdso_clock_gettime")
 }
 
-// launchAt starts a program whose clock has an offset from the beginning. It gives the process to a function that ends it after the test.
+// launchAt starts a program whose clock has an offset from the beginning. The function end gets the process, and ends it after the test.
 func launchAt(t *testing.T, end func(*process), offset time.Duration, name string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(programs, name), args...)

@@ -223,8 +223,8 @@ func (c *controller) await(o *object, st *state, after time.Duration, g gap) tim
 	return c.untilKnown(o)
 }
 
-// untilKnown returns after which time to look at an object again that waits until all references are known. They may be known by now: then
-// the index has said so before the object waited, and does not say it again.
+// untilKnown returns after which time to look again at an object that waits for all references to be known. The index says once when they
+// are, and may have said so just before the object began to wait. Then the controller looks again by itself.
 func (c *controller) untilKnown(o *object) time.Duration {
 	if c.Index.Incomplete(o.Namespace) == "" {
 		return turn
