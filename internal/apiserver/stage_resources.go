@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/server/healthz"
 
 	"holdfast.dev/holdfast/internal/admission/keep"
+	"holdfast.dev/holdfast/internal/apiserver/bounded"
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
 	"holdfast.dev/holdfast/internal/apiserver/cacheaudit"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
@@ -136,6 +137,7 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	b.Metrics.CountAgents(stored.selection)
 	b.Metrics.MeasureStorage(b.Etcd)
 	b.Metrics.MustRegister(customResources.Collectors()...)
+	b.Metrics.MustRegister(bounded.Collector(append(customResources.Caches(), stored.shared.Caches()...)...))
 	// Watch caches are filled from the other caches.
 	auditor := cacheaudit.New(cacheaudit.Config{Interval: b.Config.CacheAuditInterval, Caches: func() []cacheaudit.Cache {
 		return append(customResources.Audited(stored.readable), stored.watchCaches.Audited()...)

@@ -10,6 +10,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/recording"
 	"holdfast.dev/holdfast/internal/apiserver/selection"
+	"holdfast.dev/holdfast/internal/apiserver/sharing"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/fieldhistory"
@@ -25,6 +26,8 @@ type storageStage struct {
 	recorder *recording.Recorder
 	// watchCaches are those of all stores that are open.
 	watchCaches *storage.WatchCaches
+	// shared lets the objects in these caches share equal parts.
+	shared *sharing.Objects
 }
 
 // openStorage is the stage that gives registries their storage. It checks that the
@@ -55,10 +58,10 @@ func openStorage(ctx context.Context, b start.Base) (storageStage, error) {
 	}
 	recorder.Serve(b.Generic)
 	b.Metrics.MustRegister(recorder.Collectors()...)
-	caches := &storage.WatchCaches{}
+	caches, shared := &storage.WatchCaches{}, sharing.New()
 	b.Generic.RESTOptionsGetter = storage.Options{
 		Client: b.Etcd, Scheme: b.Scheme, Codecs: b.Codecs, Transformers: encrypted.Transformers, Observers: recorder.Observe(observers), Recorder: recorder, Counts: b.Generic.StorageObjectCountTracker,
-		WatchCaches: caches, JSON: []schema.GroupResource{definitions.Resource},
+		WatchCaches: caches, Shared: shared, JSON: []schema.GroupResource{definitions.Resource},
 	}
-	return storageStage{readable: readable, usage: usage, selection: selected, recorder: recorder, watchCaches: caches}, nil
+	return storageStage{readable: readable, usage: usage, selection: selected, recorder: recorder, watchCaches: caches, shared: shared}, nil
 }

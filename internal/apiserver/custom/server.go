@@ -28,9 +28,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"holdfast.dev/holdfast/internal/apiserver/bounded"
 	"holdfast.dev/holdfast/internal/apiserver/cacheaudit"
 	"holdfast.dev/holdfast/internal/apiserver/custom/answer"
-	"holdfast.dev/holdfast/internal/apiserver/custom/bounded"
 	"holdfast.dev/holdfast/internal/apiserver/custom/documents"
 	"holdfast.dev/holdfast/internal/apiserver/custom/fieldset"
 	"holdfast.dev/holdfast/internal/apiserver/custom/kept"
@@ -271,11 +271,13 @@ func (s *Server) Destroy() {
 	}
 }
 
-// Collectors returns the metrics about the definitions of this server, and about its caches.
-func (s *Server) Collectors() []prometheus.Collector {
+// Collectors returns the metrics about the definitions of this server.
+func (s *Server) Collectors() []prometheus.Collector { return s.meters.collectors(s.count) }
+
+// Caches returns the caches of custom resources, for metrics.
+func (s *Server) Caches() []bounded.Measured {
 	caches := append(s.resource.Trees.Caches(), s.sets.Caches()...)
-	caches = append(caches, s.resource.Answers.Caches()...)
-	return append(s.meters.collectors(s.count), bounded.Collector(caches...))
+	return append(caches, s.resource.Answers.Caches()...)
 }
 
 // Audited returns the caches of custom resources for an audit, which reads objects from their origin.

@@ -47,6 +47,9 @@ func (o Options) decorator(resource schema.GroupResource, kind schema.GroupVersi
 			return nil, nil, err
 		}
 		source := raw
+		if kind.Kind != "" && o.Shared != nil {
+			source = sharedStorage{source, config.GroupResource, o.Shared}
+		}
 		if observer != nil {
 			source = newObservedStorage(source, observer)
 		}

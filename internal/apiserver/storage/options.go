@@ -15,6 +15,7 @@ import (
 	fcrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
 
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
+	"holdfast.dev/holdfast/internal/apiserver/sharing"
 )
 
 // KeyPrefix is the prefix of all keys in etcd. It is the one of Kubernetes, so that
@@ -63,6 +64,8 @@ type Options struct {
 	Counts fcrequest.StorageObjectCountTracker
 	// WatchCaches collects the watch caches, for audits. It may be nil.
 	WatchCaches *WatchCaches
+	// Shared lets the objects in the watch caches of built-in kinds share equal parts; nil does not.
+	Shared *sharing.Objects
 	// JSON lists the resources with Go types that have no protobuf encoding. They are
 	// stored as JSON, under a key that names their API group.
 	JSON []schema.GroupResource

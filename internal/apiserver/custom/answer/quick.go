@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"holdfast.dev/holdfast/internal/apiserver/custom/bounded"
+	"holdfast.dev/holdfast/internal/apiserver/bounded"
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/text"
 	"holdfast.dev/holdfast/internal/apiserver/deflate"

@@ -25,7 +25,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 
-	"holdfast.dev/holdfast/internal/apiserver/custom/bounded"
+	"holdfast.dev/holdfast/internal/apiserver/bounded"
 	"holdfast.dev/holdfast/internal/apiserver/custom/fieldset"
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"

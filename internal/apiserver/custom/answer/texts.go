@@ -3,7 +3,7 @@ package answer
 import (
 	"k8s.io/apimachinery/pkg/types"
 
-	"holdfast.dev/holdfast/internal/apiserver/custom/bounded"
+	"holdfast.dev/holdfast/internal/apiserver/bounded"
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/deflate"
 )

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"holdfast.dev/holdfast/internal/apiserver/custom/bounded"
+	"holdfast.dev/holdfast/internal/apiserver/bounded"
 	"holdfast.dev/holdfast/internal/apiserver/custom/text"
 )
 

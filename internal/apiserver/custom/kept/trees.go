@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"hash/maphash"
 
-	"holdfast.dev/holdfast/internal/apiserver/custom/bounded"
+	"holdfast.dev/holdfast/internal/apiserver/bounded"
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
 	"holdfast.dev/holdfast/internal/definition"

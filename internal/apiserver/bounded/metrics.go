@@ -21,11 +21,11 @@ type collector []Measured
 
 var (
 	bytesMetric = prometheus.NewDesc("holdfast_cache_bytes",
-		"Bytes in a cache of custom resources: the texts that it keeps, or from which it keeps decoded values.", []string{"cache"}, nil)
+		"Bytes in a cache: the texts that it keeps, or from which it keeps decoded values.", []string{"cache"}, nil)
 	hitsMetric = prometheus.NewDesc("holdfast_cache_hits_total",
-		"Look-ups in a cache of custom resources that found a value.", []string{"cache"}, nil)
+		"Look-ups in a cache that found a value.", []string{"cache"}, nil)
 	missesMetric = prometheus.NewDesc("holdfast_cache_misses_total",
-		"Look-ups in a cache of custom resources that found no value.", []string{"cache"}, nil)
+		"Look-ups in a cache that found no value.", []string{"cache"}, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"holdfast.dev/holdfast/internal/apiserver/custom/bounded"
+	"holdfast.dev/holdfast/internal/apiserver/bounded"
 )
 
 const limit, largest = 100, 30

@@ -1,0 +1,6 @@
+//go:build plain
+
+package sharing
+
+// New returns the plain form, which shares nothing.
+func New() *Objects { return nil }

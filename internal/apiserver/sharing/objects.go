@@ -1,0 +1,75 @@
+package sharing
+
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"holdfast.dev/holdfast/internal/apiserver/bounded"
+)
+
+const (
+	// limit is the size, as stored, of all objects that Objects remembers. Most of them are in a watch cache too, so that they take no
+	// memory of their own.
+	limit = 4 << 20
+	// largest is the size of the largest object that Objects remembers.
+	largest = 64 << 10
+)
+
+// Objects remembers objects, with which later ones may share parts. It is safe for concurrent use. A nil *Objects shares nothing.
+type Objects struct {
+	earlier *bounded.Cache[key, runtime.Object]
+}
+
+// key finds an earlier object: the version before, by the UID of an object, or the last object of an owner, by the UID of the owner. The
+// last object of a resource has no UID in its key.
+type key struct {
+	resource schema.GroupResource
+	uid      types.UID
+}
+
+func newObjects() *Objects {
+	return &Objects{bounded.New(bounded.Config[key, runtime.Object]{Name: "shared-objects", Limit: limit, Largest: largest})}
+}
+
+// Caches returns the cache of the earlier objects, for metrics.
+func (o *Objects) Caches() []bounded.Measured {
+	if o == nil {
+		return nil
+	}
+	return []bounded.Measured{o.earlier}
+}
+
+// Share lets an object share parts with the version before, or else with the last object of its owner or of its resource. The
+// object must be a pointer to a struct with a protobuf encoding, as those of built-in kinds are; Share leaves others as they are. The
+// caller must be the only user of the object, and no code may change it afterwards.
+func (o *Objects) Share(resource schema.GroupResource, obj runtime.Object) {
+	if o == nil {
+		return
+	}
+	sized, ok := obj.(interface{ Size() int })
+	accessor, err := meta.Accessor(obj)
+	if !ok || err != nil {
+		return
+	}
+	// Size also writes the text of quantities into the object. After that, no reader of the object does.
+	size := sized.Size()
+	keys := []key{{resource, accessor.GetUID()}}
+	if owner := metav1.GetControllerOfNoCopy(accessor); owner != nil {
+		keys = append(keys, key{resource, owner.UID})
+	}
+	keys = append(keys, key{resource: resource})
+	for _, k := range keys {
+		if earlier, ok := o.earlier.Get(k, func(runtime.Object) bool { return true }); ok {
+			share(reflect.ValueOf(obj).Elem(), reflect.ValueOf(earlier).Elem())
+			break
+		}
+	}
+	for _, k := range keys {
+		o.earlier.Add(k, obj, size)
+	}
+}
