@@ -21,8 +21,15 @@
 //
 // A list returns the highest revision that both streams have reached. Every later entry has a
 // higher mark, so a watch that starts from the list misses nothing. It may get events twice
-// that came from the stream that was ahead. A watch from a revision before the history is
-// answered with "resource expired", as in Kubernetes.
+// that came from the stream that was ahead, or from a list that storage made when its watch had
+// broken. Behind the first event that it gets again, it also gets all later ones, so that it ends
+// with the newest state. A watch from a revision before the history is answered with "resource
+// expired", as in Kubernetes.
+//
+// The marks are those of one server. If its stream of pods is behind, a client can get an event
+// of an object with a higher resourceVersion than that stream has reached. If the client then
+// resumes at another server, or at the same server after a restart before the next write to etcd,
+// it does not get the events of the pods in between. Its next list corrects that.
 //
 // # Cost
 //

@@ -15,18 +15,27 @@ const historyBytes = 32 << 20
 
 // entry is an event of a kind, with the nodes that it concerns.
 type entry struct {
-	// version is the revision of the change that caused the entry. mark is the highest
-	// revision that either stream had reached by then.
-	version, mark uint64
-	event         watch.EventType
-	object        Object
+	cause
+	// mark is the highest revision that either stream had reached by then.
+	mark   uint64
+	event  watch.EventType
+	object Object
 	// nodes is sorted.
 	nodes []string
 }
 
-// late reports whether the other stream was ahead. A client may then have a higher revision
-// from that stream, without having got this entry.
-func (e *entry) late() bool { return e.version < e.mark }
+// cause is what caused an entry.
+type cause struct {
+	// version is the revision of the change, or of the list that has shown the change.
+	version uint64
+	// listed says that a list has shown the change.
+	listed bool
+}
+
+// late reports whether a client may have the revision of the entry, or a higher one, without
+// having got this entry: the other stream was ahead, or there are further entries from the same
+// list, with the same revision.
+func (e *entry) late() bool { return e.version < e.mark || e.listed }
 
 // after reports whether a client that has all events up to a version may not have got the
 // entry.
@@ -79,14 +88,16 @@ func (h *history) forget() {
 	h.entries = h.entries[1:]
 }
 
-// since returns the events that a watch of a node may not have got after a version, in order.
+// since returns the events that a watch of a node may not have got after a version, in order. Behind the first of them it leaves out none: if a
+// client gets an old state of an object again, it also gets the newer ones again.
 func (h *history) since(version uint64, node string) []watch.Event {
+	first := 0
+	for first < len(h.entries) && !h.entries[first].after(version) {
+		first++
+	}
 	var events []watch.Event
-	for i := range h.entries {
+	for i := first; i < len(h.entries); i++ {
 		e := &h.entries[i]
-		if !e.after(version) {
-			continue
-		}
 		if _, concerned := slices.BinarySearch(e.nodes, node); concerned {
 			events = append(events, e.shared())
 		}

@@ -37,7 +37,7 @@ func (o *ObjectStream) Replace(objs []runtime.Object, version uint64) {
 	o.s.mu.Lock()
 	defer o.s.mu.Unlock()
 	o.k.version = max(o.k.version, version)
-	existing := make(map[cache.ObjectName]bool, len(objs))
+	listed, existing := cause{version: version, listed: true}, make(map[cache.ObjectName]bool, len(objs))
 	for _, obj := range objs {
 		after, ok := obj.(Object)
 		if !ok {
@@ -49,15 +49,15 @@ func (o *ObjectStream) Replace(objs []runtime.Object, version uint64) {
 		switch {
 		case before == nil:
 		case before.GetUID() != after.GetUID():
-			o.s.setObject(o.k, name, change{version: version})
+			o.s.setObject(o.k, name, change{cause: listed})
 		case before.GetResourceVersion() == after.GetResourceVersion():
 			continue
 		}
-		o.s.setObject(o.k, name, change{after: after, version: version})
+		o.s.setObject(o.k, name, change{after: after, cause: listed})
 	}
 	for name := range o.k.objects {
 		if !existing[name] {
-			o.s.setObject(o.k, name, change{version: version})
+			o.s.setObject(o.k, name, change{cause: listed})
 		}
 	}
 	o.k.known = true
@@ -75,12 +75,12 @@ func (o *ObjectStream) Change(event watch.EventType, obj runtime.Object, version
 	defer o.s.mu.Unlock()
 	o.k.version = max(o.k.version, version)
 	name := cache.MetaObjectToName(changed)
-	c := change{after: changed, version: version}
+	c := change{after: changed, cause: cause{version: version}}
 	if event == watch.Deleted {
-		c = change{deleted: changed, version: version}
+		c = change{deleted: changed, cause: c.cause}
 	} else if before := o.k.objects[name]; before != nil && before.GetUID() != changed.GetUID() {
 		// The write replaced the object. A client that resumes at the resourceVersion of the deletion gets both events.
-		o.s.setObject(o.k, name, change{deleted: withVersion(before, version-1), version: version})
+		o.s.setObject(o.k, name, change{deleted: withVersion(before, version-1), cause: c.cause})
 	}
 	o.s.setObject(o.k, name, c)
 	o.s.advanced.Send()
@@ -98,14 +98,14 @@ func (o *ObjectStream) Progress(version uint64) {
 // deleted. deleted is the last state of a deleted object, if storage reported it.
 type change struct {
 	after, deleted Object
-	version        uint64
+	cause
 }
 
 // setObject replaces an object and adds the entry that follows from it.
 func (s *Selection) setObject(k *selected, name cache.ObjectName, c change) {
 	before, had := k.objects[name]
 	users := s.index.Users(node.Object{Resource: k.Resource, Namespace: name.Namespace, Name: name.Name})
-	e := entry{version: c.version, nodes: users}
+	e := entry{cause: c.cause, nodes: users}
 	switch {
 	case c.after != nil && !k.Fixed(c.after):
 		k.objects[name] = c.after

@@ -42,7 +42,7 @@ func (p *PodStream) Replace(objs []runtime.Object, version uint64) {
 			pods = append(pods, pod)
 		}
 	}
-	p.s.podsAdvanced(version, func() []node.Change { return p.s.index.Replace(pods) })
+	p.s.podsAdvanced(cause{version: version, listed: true}, func() []node.Change { return p.s.index.Replace(pods) })
 }
 
 // Change reports the change of one pod.
@@ -51,7 +51,7 @@ func (p *PodStream) Change(event watch.EventType, obj runtime.Object, version ui
 	if !ok {
 		return
 	}
-	p.s.podsAdvanced(version, func() []node.Change {
+	p.s.podsAdvanced(cause{version: version}, func() []node.Change {
 		if event == watch.Deleted {
 			return p.s.index.Remove(pod)
 		}
@@ -60,17 +60,17 @@ func (p *PodStream) Change(event watch.EventType, obj runtime.Object, version ui
 }
 
 // Progress reports that all changes up to a version were reported.
-func (p *PodStream) Progress(version uint64) { p.s.podsAdvanced(version, nil) }
+func (p *PodStream) Progress(version uint64) { p.s.podsAdvanced(cause{version: version}, nil) }
 
 // podsAdvanced applies a change of the index of pods, nil for none, and wakes the requests that
 // wait for the stream.
-func (s *Selection) podsAdvanced(version uint64, change func() []node.Change) {
+func (s *Selection) podsAdvanced(by cause, change func() []node.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pods.version = max(s.pods.version, version)
+	s.pods.version = max(s.pods.version, by.version)
 	if change != nil {
 		for _, c := range change() {
-			s.setUse(c, version)
+			s.setUse(c, by)
 		}
 		s.pods.known = true
 		for _, k := range s.kinds {
@@ -81,7 +81,7 @@ func (s *Selection) podsAdvanced(version uint64, change func() []node.Change) {
 }
 
 // setUse adds the entry for an object that a node begins to use, or no longer uses.
-func (s *Selection) setUse(c node.Change, version uint64) {
+func (s *Selection) setUse(c node.Change, by cause) {
 	k := s.kinds[c.Object.Resource]
 	if k == nil {
 		return
@@ -94,5 +94,5 @@ func (s *Selection) setUse(c node.Change, version uint64) {
 	if c.Used {
 		event = watch.Added
 	}
-	s.addEntry(k, entry{version: version, event: event, object: obj, nodes: []string{c.Node}})
+	s.addEntry(k, entry{cause: by, event: event, object: obj, nodes: []string{c.Node}})
 }

@@ -81,11 +81,11 @@ func (s *Selection) addEntry(k *selected, e entry) {
 	}
 }
 
-// synced begins the history of a kind when both its streams are known. The caller holds the
-// lock.
+// synced begins the history of a kind when both its streams are known. No watch needs the entries of
+// the first lists. The caller holds the lock.
 func (s *Selection) synced(k *selected) {
 	if k.history.begun || !s.pods.known || !k.known {
 		return
 	}
-	k.history.begun, k.history.horizon = true, max(s.pods.version, k.version)
+	k.history = history{begun: true, horizon: max(s.pods.version, k.version)}
 }

@@ -3,6 +3,8 @@ package selection_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -232,16 +234,33 @@ func (v view) list(t testing.TB, s store) uint64 {
 func (v view) follow(t testing.TB, w watch.Interface, version uint64) uint64 {
 	t.Helper()
 	for _, event := range sent(w) {
-		kind, rest, _ := strings.Cut(event, " ")
-		name, last, _ := strings.Cut(rest, "@")
-		v[name] = kind != "DELETED"
-		parsed, err := strconv.ParseUint(last, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		version = parsed
+		version = v.apply(t, event)
 	}
 	return version
+}
+
+// apply applies an event, and returns its version.
+func (v view) apply(t testing.TB, event string) uint64 {
+	t.Helper()
+	kind, rest, _ := strings.Cut(event, " ")
+	name, last, _ := strings.Cut(rest, "@")
+	v[name] = kind != "DELETED"
+	version, err := strconv.ParseUint(last, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
+// existing returns the objects that exist.
+func (v view) existing() []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		if v[name] {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // merge merges two lists in the order of path. It returns nil if path takes more from one list
@@ -383,5 +402,53 @@ func TestReplacedObject(t *testing.T) {
 	}
 	if got := sent(s.watch(t, selection.Request{Node: "n1", Version: 9})); len(got) > 0 {
 		t.Errorf("resumed behind both: %v", got)
+	}
+}
+
+// TestReplaceResumed checks that a client which loses its connection between two events of a list that shows several changes gets the others
+// when it resumes.
+func TestReplaceResumed(t *testing.T) {
+	for _, first := range []string{"objects", "pods"} {
+		for read := range 7 {
+			s := newStore()
+			s.do(t, "2 pod p n1 a b c d e", "3 map a", "4 map b", "5 map c", "6")
+			state := view{"a": true, "b": true, "c": true}
+			w := s.watch(t, selection.Request{Node: "n1"})
+			anew := configMap("c", 8)
+			anew.UID = "new"
+			objects := func() { s.objects.Replace([]runtime.Object{anew, configMap("d", 10), configMap("e", 9)}, 10) }
+			pods := func() { s.pods.Replace([]runtime.Object{pod("q", "n1", "c", "d")}, 10) }
+			if first == "pods" {
+				objects, pods = pods, objects
+			}
+			objects()
+			pods()
+			version := uint64(6)
+			for range min(read, len(w.ResultChan())) {
+				version = state.apply(t, describe(<-w.ResultChan()))
+			}
+			w.Stop()
+			state.follow(t, s.watch(t, selection.Request{Node: "n1", Version: version}), version)
+			if want := (view{"a": false, "b": false, "c": true, "d": true, "e": false}); !cmp.Equal(state.existing(), want.existing()) {
+				t.Errorf("%s first, resumed from %d after %d events: %v", first, version, read, state)
+			}
+		}
+	}
+}
+
+// TestOldStateAgain checks that a client which gets an old state of an object again also gets the newer one again, which came when the stream of
+// pods had reported the same revision as its progress.
+func TestOldStateAgain(t *testing.T) {
+	s := newStore()
+	s.do(t, "2 pod p n1 x")
+	s.pods.Progress(9)
+	s.do(t, "3 map x", "9 map x")
+	items, version, err := s.List(t.Context(), "configmaps", selection.Request{Node: "n1"})
+	if err != nil || version != 9 || len(items) != 1 || items[0].GetResourceVersion() != "9" {
+		t.Fatal(items, version, err)
+	}
+	got := sent(s.watch(t, selection.Request{Node: "n1", Version: version}))
+	if want := []string{"ADDED x@3", "MODIFIED x@9"}; len(got) > 0 && !cmp.Equal(got, want) {
+		t.Errorf("events %q, want none or %q", got, want)
 	}
 }

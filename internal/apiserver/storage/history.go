@@ -51,7 +51,7 @@ func (o Options) decorator(resource schema.GroupResource, kind schema.GroupVersi
 			source = sharedStorage{source, config.GroupResource, o.Shared}
 		}
 		if observer != nil {
-			source = newObservedStorage(source, observer)
+			source = NewObserved(source, observer)
 		}
 		filling := &fill{}
 		leaveChecksToAudits()

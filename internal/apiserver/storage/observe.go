@@ -73,7 +73,8 @@ type observedStorage struct {
 	shown uint64
 }
 
-func newObservedStorage(inner storage.Interface, o Observer) *observedStorage {
+// NewObserved returns a storage that shows the lists and watches of another one to an observer.
+func NewObserved(inner storage.Interface, o Observer) storage.Interface {
 	return &observedStorage{Interface: inner, observer: o}
 }
 
