@@ -11,7 +11,8 @@ import (
 
 // Reported returns a copy of a policy with the status of a report, nil if the policy has that status or is of another generation.
 func Reported(policy *unstructured.Unstructured, said Report) *unstructured.Unstructured {
-	if policy.GetGeneration() != said.Generation {
+	// A policy of the same name may have replaced the one that the report is about.
+	if policy.GetGeneration() != said.Generation || policy.GetUID() != said.UID {
 		return nil
 	}
 	ready, reason, message := "True", "InForce", "all rules are in force"

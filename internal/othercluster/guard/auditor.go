@@ -55,7 +55,7 @@ func (a auditor) findHolders(ctx context.Context) {
 	if err != nil && ctx.Err() == nil {
 		klog.ErrorS(err, "kept objects are not found")
 	}
-	a.kept.add(found)
+	a.kept.tell(found)
 }
 
 func (a auditor) audit(ctx context.Context) error {

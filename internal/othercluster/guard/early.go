@@ -13,6 +13,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"holdfast.dev/holdfast/internal/othercluster/admissionreview"
 	"holdfast.dev/holdfast/internal/policy"
@@ -64,41 +65,12 @@ func (g earlyGuard) answer(ctx context.Context, request *admissionv1.AdmissionRe
 	}
 	ctx, cancel := context.WithTimeout(ctx, (definitionsSeconds-1)*time.Second)
 	defer cancel()
-	if err := g.coverAll(ctx, crd.Name, table); err != nil {
+	c := covering{live: g.live, isNew: request.Operation == admissionv1.Create}
+	if err := c.all(ctx, crd.Name, table); err != nil {
 		return admissionreview.Denied(apierrors.NewInternalError(
 			fmt.Errorf("the guard cannot guard objects of %s yet, so their definition is not stored: %w", crd.Name, err)))
 	}
 	return allowed
-}
-
-// coverAll returns when the API server asks the guard about updates and deletions of the objects of a definition, and about the deletion
-// of the definition if its objects may keep it.
-func (g earlyGuard) coverAll(ctx context.Context, definition string, table *policy.Table) error {
-	for _, r := range table.Sorted() {
-		if err := g.cover(ctx, definition, r); err != nil {
-			return err
-		}
-	}
-	for _, k := range enforced(table) {
-		if err := g.live.coverDeletions(ctx, k); err != nil {
-			return err
-		}
-		if err := g.live.coverHolder(ctx, holder{definitionsResource, definition}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// cover returns when the API server asks the guard about a resource.
-func (g earlyGuard) cover(ctx context.Context, definition string, r *policy.Resource) error {
-	return g.live.ensure(ctx, func(in *configuration) bool { return coversRules(in, updateRules(r)) }, func(in *configuration) error {
-		table := policy.NewTable()
-		table.Resources[r.GroupResource] = r
-		webhook := wanted{rules: table}.immutable()
-		webhook.Name = earlyPrefix + suffixOf(definition) + ".guard.holdfast.dev"
-		return g.live.addEarly(ctx, in, webhook, early{path: ImmutablePath})
-	})
 }
 
 // ensure returns when the configuration is covered, and the API server knows it. If it is not covered, ensure calls add once.
@@ -202,6 +174,8 @@ func (l *leader) removeEarly(ctx context.Context, in *configuration) (*configura
 		covered := coversRules(own, early.Rules)
 		if strings.HasPrefix(early.Name, heldPrefix) {
 			covered = holdersIn(own)[early.Name] // the leader has written all holders
+		} else if covered {
+			covered = l.hasStored(ctx, early)
 		}
 		if !covered && time.Since(times[manager]) < earlyLifetime {
 			continue
@@ -214,4 +188,19 @@ func (l *leader) removeEarly(ctx context.Context, in *configuration) (*configura
 		}
 	}
 	return out, nil
+}
+
+// hasStored reports whether the definition of an early webhook is stored, and the leader knows its rules. Otherwise the leader's webhook may be
+// there because of a deleted definition of the same name.
+func (l *leader) hasStored(ctx context.Context, early admissionregistrationv1.ValidatingWebhook) bool {
+	latest, _ := l.rules.latest()
+	for _, rule := range early.Rules {
+		resource, _, _ := strings.Cut(rule.Resources[0], "/")
+		name := schema.GroupResource{Group: rule.APIGroups[0], Resource: resource}
+		known := latest.Resources[name] != nil || len(latest.Kept[name]) > 0
+		if !known || !l.rules.isStored(ctx, holder{definitionsResource, name.String()}) {
+			return false
+		}
+	}
+	return true
 }

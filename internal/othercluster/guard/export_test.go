@@ -48,6 +48,16 @@ func LabelsOf(config *rest.Config, namespace string) (map[string]string, error) 
 	return newTracker(server, policy.Compiler{}).labelsOf(namespace)
 }
 
+// Exists reports whether a namespace exists, for a replica that knows no namespaces yet.
+func Exists(ctx context.Context, config *rest.Config, namespace string) (bool, error) {
+	server, err := connection.Open(config, connection.Options{UserAgent: Name})
+	if err != nil {
+		return false, err
+	}
+	defer server.Close()
+	return newTracker(server, policy.Compiler{}).exists(ctx, holder{namespacesResource, namespace}), nil
+}
+
 // Tokens are the tokens of a replica.
 type Tokens struct{ *tokens }
 

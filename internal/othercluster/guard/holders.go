@@ -81,23 +81,28 @@ func judgesDeletion(in *configuration, h holder) bool {
 type known struct {
 	mu    sync.Mutex
 	names map[holder]bool
-	// changed has a value if there are more.
+	// changed has a value if tell was called.
 	changed chan struct{}
 }
 
 func newKnown() *known { return &known{names: map[holder]bool{}, changed: make(chan struct{}, 1)} }
 
-// add adds holders.
+// add adds holders. The leader adds those that it reads before each write, and must not write again because of them.
 func (k *known) add(more map[holder]bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	before := len(k.names)
 	maps.Copy(k.names, more)
-	if len(k.names) > before {
-		select {
-		case k.changed <- struct{}{}:
-		default:
-		}
+}
+
+// tell adds holders, and tells the leader.
+func (k *known) tell(more map[holder]bool) {
+	if len(more) == 0 {
+		return
+	}
+	k.add(more)
+	select {
+	case k.changed <- struct{}{}:
+	default:
 	}
 }
 

@@ -259,9 +259,15 @@ func (k keeper) holders(request *admissionv1.AdmissionRequest) []holder {
 
 // coverHolder returns when the API server asks the guard about the deletion of a holder.
 func (o *observed) coverHolder(ctx context.Context, h holder) error {
-	return o.ensure(ctx, func(in *configuration) bool { return judgesDeletion(in, h) }, func(in *configuration) error {
+	return covering{live: o}.holder(ctx, h)
+}
+
+// holder returns when the API server asks the guard about the deletion of a holder.
+func (c covering) holder(ctx context.Context, h holder) error {
+	covered := func(in *configuration) bool { return judgesDeletion(c.considered(in), h) }
+	return c.live.ensure(ctx, covered, func(in *configuration) error {
 		webhook := wanted{}.held(h.earlyName(), []holder{h})
-		return o.addEarly(ctx, in, webhook, early{path: KeepPath, annotations: map[string]string{h.annotation(): h.String()}})
+		return c.live.addEarly(ctx, in, webhook, early{path: KeepPath, annotations: map[string]string{h.annotation(): h.String()}})
 	})
 }
 

@@ -163,9 +163,11 @@ func (l *leader) writeConfiguration(ctx context.Context, current *policy.Table) 
 	}
 	l.kept.add(holdersOf(live))
 	for _, k := range enforced(current) {
-		l.kept.add(map[holder]bool{{definitionsResource, k.resource.String()}: true}) // a resource without a definition is no holder
+		if h := (holder{definitionsResource, k.resource.String()}); l.rules.defines(h.name) {
+			l.kept.add(map[holder]bool{h: true})
+		}
 	}
-	wanted.holders = l.kept.existing(l.rules.exists)
+	wanted.holders = l.kept.existing(func(h holder) bool { return l.rules.exists(ctx, h) })
 	out, err := applyConfiguration(ctx, l.server.Typed, wanted.configuration(), Name)
 	if err != nil {
 		return nil, fmt.Errorf("webhook configuration: %w", err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -37,8 +38,11 @@ func newObserved(client kubernetes.Interface) *observed {
 
 // run watches the configuration until ctx ends.
 func (o *observed) run(ctx context.Context) {
-	one := cache.NewListWatchFromClient(o.client.AdmissionregistrationV1().RESTClient(), "validatingwebhookconfigurations", "",
-		fields.OneTermEqualSelector("metadata.name", Name))
+	one := cache.NewFilteredListWatchFromClient(o.client.AdmissionregistrationV1().RESTClient(), "validatingwebhookconfigurations", "",
+		func(options *metav1.ListOptions) {
+			options.FieldSelector = fields.OneTermEqualSelector("metadata.name", Name).String()
+			fresh(options)
+		})
 	set := func(obj any) {
 		if found, ok := obj.(*configuration); ok {
 			o.set(found)

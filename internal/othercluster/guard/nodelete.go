@@ -201,14 +201,15 @@ func (w wanted) keeping(name string, m policy.Match) admissionregistrationv1.Val
 	return out
 }
 
-// coverDeletions returns when the API server asks about deletions because of the rules in the annotation of a definition.
-func (o *observed) coverDeletions(ctx context.Context, k keptResource) error {
-	return o.ensure(ctx, k.covered, func(in *configuration) error {
+// deletions returns when the API server asks about deletions because of the rules in the annotation of a definition.
+func (c covering) deletions(ctx context.Context, k keptResource) error {
+	covered := func(in *configuration) bool { return k.covered(c.considered(in)) }
+	return c.live.ensure(ctx, covered, func(in *configuration) error {
 		webhook := wanted{}.keeping(k.earlyName(), k.Match)
 		for _, a := range k.asks() {
 			webhook.Rules = append(webhook.Rules, a.rule)
 		}
-		return o.addEarly(ctx, in, webhook, early{path: KeepPath})
+		return c.live.addEarly(ctx, in, webhook, early{path: KeepPath})
 	})
 }
 

@@ -24,7 +24,7 @@ type coverage struct {
 
 // limit returns the report about a policy without the resources that the configuration lacks. They are problems.
 func (c coverage) limit(name string, said policy.Report) policy.Report {
-	out := policy.Report{Generation: said.Generation, Problems: slices.Clone(said.Problems)}
+	out := policy.Report{Generation: said.Generation, UID: said.UID, Problems: slices.Clone(said.Problems)}
 	for _, text := range said.Matched {
 		resource := schema.ParseGroupResource(text)
 		r := c.rules.Resources[resource]

@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,12 +50,20 @@ func newTracker(server *connection.Connection, compiler policy.Compiler) *tracke
 	indexers := cache.Indexers{}
 	t := &tracker{
 		Compiler: compiler, server: server,
-		definitions: metadatainformer.NewFilteredMetadataInformer(server.Metadata, definitions(), "", 0, indexers, nil).Informer(),
-		namespaces:  metadatainformer.NewFilteredMetadataInformer(server.Metadata, namespaces, "", 0, indexers, nil).Informer(),
-		policies:    dynamicinformer.NewFilteredDynamicInformer(server.Dynamic, policy.Policies(), "", 0, indexers, nil).Informer(),
+		definitions: metadatainformer.NewFilteredMetadataInformer(server.Metadata, definitions(), "", 0, indexers, fresh).Informer(),
+		namespaces:  metadatainformer.NewFilteredMetadataInformer(server.Metadata, namespaces, "", 0, indexers, fresh).Informer(),
+		policies:    dynamicinformer.NewFilteredDynamicInformer(server.Dynamic, policy.Policies(), "", 0, indexers, fresh).Informer(),
 		changed:     make(chan struct{}, 1),
 	}
 	return t
+}
+
+// fresh changes the first list of an informer: it asks for the newest objects. Informers accept objects of any age from the cache of an API
+// server, and a guard that has just started would not know rules that were in force before.
+func fresh(options *metav1.ListOptions) {
+	if options.ResourceVersion == "0" {
+		options.ResourceVersion = ""
+	}
 }
 
 // run follows the sources until ctx ends.
@@ -112,9 +121,19 @@ func (t *tracker) compileCurrent(ctx context.Context) {
 	}
 }
 
-// inputs returns the sources in the informers.
+// inputs returns the sources in the informers. It also names the definitions that the last table has rules of: if one is deleted, another one
+// of the same name may be stored already, of which the watch shows only the deletion. Compile reads all of them.
 func (t *tracker) inputs() policy.Inputs {
 	var in policy.Inputs
+	if current := t.current.Load(); current != nil {
+		for name, from := range sourcesOf(current) {
+			if from.Policy == "" && !t.defines(name.String()) {
+				in.Annotated = append(in.Annotated, name.String())
+			}
+		}
+		slices.Sort(in.Annotated)
+		in.Annotated = slices.Compact(in.Annotated)
+	}
 	for _, obj := range t.definitions.GetStore().List() {
 		if meta, ok := obj.(*metav1.PartialObjectMetadata); ok && meta.Annotations[immutability.Annotation] != "" {
 			in.Annotated = append(in.Annotated, meta.Name)
@@ -182,13 +201,25 @@ func (t *tracker) defines(name string) bool {
 	return err == nil && known
 }
 
-// exists reports whether a namespace or a definition exists.
-func (t *tracker) exists(h holder) bool {
+// exists reports whether a namespace or a definition exists. It reads one that this replica does not know: its watch may be behind the
+// webhook configuration, which names the holder.
+func (t *tracker) exists(ctx context.Context, h holder) bool {
+	informer := t.namespaces
 	if h.resource == definitionsResource {
-		return t.defines(h.name)
+		informer = t.definitions
 	}
-	_, known, err := t.namespaces.GetStore().GetByKey(h.name)
-	return err == nil && known
+	_, known, err := informer.GetStore().GetByKey(h.name)
+	return err == nil && known || t.isStored(ctx, h)
+}
+
+// isStored reads whether a namespace or a definition exists. If the API server does not answer, it does.
+func (t *tracker) isStored(ctx context.Context, h holder) bool {
+	resource := corev1.SchemeGroupVersion.WithResource(namespacesResource)
+	if h.resource == definitionsResource {
+		resource = definitions()
+	}
+	_, err := t.server.Metadata.Resource(resource).Get(ctx, h.name, metav1.GetOptions{})
+	return !apierrors.IsNotFound(err)
 }
 
 // terminating reports whether a namespace is being deleted, as far as this replica knows.
