@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/holdfast/internal/access/walltime"
 	"holdfast.dev/holdfast/internal/apiserver/config"
 	"holdfast.dev/holdfast/internal/apiserver/start"
+	"holdfast.dev/holdfast/internal/lifecycle"
 )
 
 const (
@@ -86,6 +87,9 @@ func (s *Server) URL() string { return s.opened.URL() }
 
 // Kubeconfig is the path of the administrator's kubeconfig.
 func (s *Server) Kubeconfig() string { return s.config.Kubeconfig }
+
+// Migrator writes stored objects again. It works while the server runs.
+func (s *Server) Migrator() lifecycle.Migrator { return s.served.migrator }
 
 // Run serves until ctx ends, waits for requests in flight, and closes everything. It calls
 // ready once, when the server answers that it is ready.
