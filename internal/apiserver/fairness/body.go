@@ -34,7 +34,7 @@ func withBodies(next http.Handler, limit int64, timeout time.Duration) http.Hand
 			next.ServeHTTP(w, req)
 			return
 		}
-		b := &body{client: req.Body, deadline: http.NewResponseController(w).SetReadDeadline, limit: limit, timeout: timeout}
+		b := &body{client: req.Body, length: req.ContentLength, deadline: http.NewResponseController(w).SetReadDeadline, limit: limit, timeout: timeout}
 		req = req.WithContext(context.WithValue(req.Context(), bodyKey{}, b))
 		req.Body = b
 		defer b.end()
@@ -51,7 +51,9 @@ func bodyOf(ctx context.Context) *body {
 // body is the body of a request. Before receive it reads from the client. After receive it
 // reads from memory, and then, if the body is longer than limit, the rest from the client.
 type body struct {
-	client   io.ReadCloser
+	client io.ReadCloser
+	// length is what the client says about the length, -1 if it says nothing.
+	length   int64
 	deadline func(time.Time) error
 	limit    int64
 	timeout  time.Duration
@@ -72,7 +74,7 @@ func (b *body) receive() {
 	// A connection may not support deadlines, as in tests. Then only the timeout of the
 	// request applies.
 	limited := b.setDeadline(time.Now().Add(b.timeout))
-	data, err := io.ReadAll(io.LimitReader(b.client, b.limit+1))
+	data, err := b.read()
 	if limited && !errors.Is(err, os.ErrDeadlineExceeded) {
 		// Clear the deadline. When it passes, net/http would treat the connection as
 		// closed.
@@ -87,6 +89,19 @@ func (b *body) receive() {
 	case int64(len(data)) <= b.limit:
 		b.err = io.EOF
 	}
+}
+
+// believed is the length of a body up to which the server allocates memory before the body has arrived.
+const believed = 64 << 10
+
+// read reads the body up to one byte more than its limit.
+func (b *body) read() ([]byte, error) {
+	var buffer bytes.Buffer
+	if b.length > 0 {
+		buffer.Grow(int(min(b.length, believed)) + bytes.MinRead) // ReadFrom grows a buffer with less space than that at its end
+	}
+	_, err := buffer.ReadFrom(io.LimitReader(b.client, b.limit+1))
+	return buffer.Bytes(), err
 }
 
 // isLate reports whether the body did not arrive within the timeout.
