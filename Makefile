@@ -99,7 +99,7 @@ test: ## everything a change must pass (STEPS="unit tags" runs some steps, STEPS
 race: bin/gotestsum ## the root module's tests with the race detector (PACKAGES=./... chooses)
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector";) \
 		$(if $(RACE),CGO_ENABLED=1) GORACE=atexit_sleep_ms=0 GOGC=200 \
-		$(GOTESTSUM) $(RACE) -vet=off -shuffle=on -p 3 -parallel 3 -timeout 15m $(PACKAGES)
+		$(GOTESTSUM) $(RACE) -vet=off -shuffle=on -p 3 -parallel 3 -timeout 30m $(PACKAGES)
 
 # One run for the modules that share dependencies: golangci-lint then analyses these once.
 .PHONY: lint

@@ -64,7 +64,7 @@ step_tools() { both compile_rest build_tools; }
 step_format() { check_format; }
 step_verify() { both check_format tools/verify.sh; }
 step_lint() { make --no-print-directory lint; }
-step_unit() { GOGC=400 tests . -exec "$PWD/tools/test-and-bench.sh" -shuffle=on -p 3 -parallel 3 -timeout 15m ./...; }
+step_unit() { GOGC=400 tests . -exec "$PWD/tools/test-and-bench.sh" -shuffle=on -p 3 -parallel 3 -timeout 30m ./...; }
 
 # The unit tests that start no server.
 step_quick() {
@@ -78,21 +78,21 @@ step_quick() {
 step_tags() {
 	local tag
 	for tag in plain frozen; do
-		GOGC=400 tests . -tags "$tag" -shuffle=on -p 3 -parallel 3 -timeout 15m ./internal/apiserver/custom/...
+		GOGC=400 tests . -tags "$tag" -shuffle=on -p 3 -parallel 3 -timeout 30m ./internal/apiserver/custom/...
 	done
 	# The code of the failpoints themselves. The faults build the whole program with this tag.
 	GOGC=400 tests . -tags failpoints ./internal/failpoint
 }
 
 # The scripts of kubectl take longest, so they start first.
-step_end-to-end() { GOGC=200 tests test -p 3 -parallel 4 -timeout 15m ./kubectl ./...; }
+step_end-to-end() { GOGC=200 tests test -p 3 -parallel 4 -timeout 30m ./kubectl ./...; }
 
 # The race detector compiles, and the measurements wait, so they run together.
 step_race+bench() { both race_short measurements; }
 step_release() { tests tools ./...; }
 
 # The console in a browser. It needs Chromium, so it is not among the steps of every change.
-step_console() { tests test/console -count 1 -timeout 15m ./...; }
+step_console() { tests test/console -count 1 -timeout 30m ./...; }
 
 if [ "${1-}" = --one ]; then
 	"step_$2"
