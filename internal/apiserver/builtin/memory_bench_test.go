@@ -16,12 +16,12 @@ func BenchmarkMemory(b *testing.B) {
 		create func(c benchClient, n int)
 	}{
 		{"ConfigMap", func(c benchClient, n int) {
-			c.send(b, benchRequest{"POST", benchedConfigMaps, "", withName(configMapOfSettings(n), fmt.Sprint("c", n))})
+			c.send(b, requestTo("POST", benchedConfigMaps, "", withName(configMapOfSettings(n), fmt.Sprint("c", n))))
 		}},
 		{"Pod", func(c benchClient, n int) {
 			name := fmt.Sprint("p", n)
-			c.send(b, benchRequest{"POST", benchedPods, "", withName(pod, name)})
-			c.send(b, benchRequest{"PATCH", benchedPods + "/" + name + "/status", strategicMergePatch, benchedPodStatus(n)})
+			c.send(b, requestTo("POST", benchedPods, "", withName(pod, name)))
+			c.send(b, requestTo("PATCH", benchedPods+"/"+name+"/status", strategicMergePatch, benchedPodStatus(n)))
 		}},
 	} {
 		b.Run(row.name, func(b *testing.B) {

@@ -3,14 +3,11 @@ package builtin_test
 import (
 	"bytes"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
@@ -69,44 +66,41 @@ func BenchmarkWrites(b *testing.B) {
 		// object is created first, unless its path is empty.
 		path    string
 		object  []byte
-		request func(n int, last []byte) benchRequest
+		request func(n int, last []byte) servertest.Request
 	}{
-		{"ConfigMap/create", "", nil, func(n int, _ []byte) benchRequest {
-			return benchRequest{"POST", benchedConfigMaps, "", withName(configMap, fmt.Sprint("c", n))}
+		{"ConfigMap/create", "", nil, func(n int, _ []byte) servertest.Request {
+			return requestTo("POST", benchedConfigMaps, "", withName(configMap, fmt.Sprint("c", n)))
 		}},
-		{"ConfigMap/get", benchedConfigMaps, configMap, func(int, []byte) benchRequest {
-			return benchRequest{"GET", benchedConfigMaps + "/own", "", nil}
+		{"ConfigMap/get", benchedConfigMaps, configMap, func(int, []byte) servertest.Request {
+			return requestTo("GET", benchedConfigMaps+"/own", "", nil)
 		}},
-		{"ConfigMap/update", benchedConfigMaps, configMap, func(n int, last []byte) benchRequest {
-			return benchRequest{"PUT", benchedConfigMaps + "/own", "", changed(last, `"generation":"`, n)}
+		{"ConfigMap/update", benchedConfigMaps, configMap, func(n int, last []byte) servertest.Request {
+			return requestTo("PUT", benchedConfigMaps+"/own", "", changed(last, `"generation":"`, n))
 		}},
-		{"ConfigMap/patch", benchedConfigMaps, configMap, func(n int, _ []byte) benchRequest {
-			return benchRequest{"PATCH", benchedConfigMaps + "/own", mergePatch, fmt.Appendf(nil, `{"data":{"generation":"%d"}}`, n)}
+		{"ConfigMap/patch", benchedConfigMaps, configMap, func(n int, _ []byte) servertest.Request {
+			return requestTo("PATCH", benchedConfigMaps+"/own", mergePatch, fmt.Appendf(nil, `{"data":{"generation":"%d"}}`, n))
 		}},
-		{"ConfigMap/apply", "", nil, func(n int, _ []byte) benchRequest {
-			return benchRequest{
-				"PATCH", benchedConfigMaps + "/applied?fieldManager=bench", "application/apply-patch+yaml",
-				changed(withName(configMap, "applied"), `"generation":"`, n),
-			}
+		{"ConfigMap/apply", "", nil, func(n int, _ []byte) servertest.Request {
+			return requestTo("PATCH", benchedConfigMaps+"/applied?fieldManager=bench", "application/apply-patch+yaml", changed(withName(configMap, "applied"), `"generation":"`, n))
 		}},
-		{"Lease/update", benchedLeases, lease, func(n int, last []byte) benchRequest {
-			return benchRequest{"PUT", benchedLeases + "/own", "", changed(last, `"leaseTransitions":`, n)}
+		{"Lease/update", benchedLeases, lease, func(n int, last []byte) servertest.Request {
+			return requestTo("PUT", benchedLeases+"/own", "", changed(last, `"leaseTransitions":`, n))
 		}},
-		{"Event/create", "", nil, func(n int, _ []byte) benchRequest {
-			return benchRequest{"POST", "/api/v1/namespaces/default/events", "", withName(event, fmt.Sprint("e", n))}
+		{"Event/create", "", nil, func(n int, _ []byte) servertest.Request {
+			return requestTo("POST", "/api/v1/namespaces/default/events", "", withName(event, fmt.Sprint("e", n)))
 		}},
-		{"Pod/create", "", nil, func(n int, _ []byte) benchRequest {
-			return benchRequest{"POST", benchedPods, "", withName(pod, fmt.Sprint("p", n))}
+		{"Pod/create", "", nil, func(n int, _ []byte) servertest.Request {
+			return requestTo("POST", benchedPods, "", withName(pod, fmt.Sprint("p", n)))
 		}},
-		{"Pod/status", benchedPods, pod, func(n int, _ []byte) benchRequest {
-			return benchRequest{"PATCH", benchedPods + "/own/status", strategicMergePatch, benchedPodStatus(n)}
+		{"Pod/status", benchedPods, pod, func(n int, _ []byte) servertest.Request {
+			return requestTo("PATCH", benchedPods+"/own/status", strategicMergePatch, benchedPodStatus(n))
 		}},
 	} {
 		b.Run(row.name, func(b *testing.B) {
 			var last []byte
 			if row.path != "" {
-				last = client.send(b, benchRequest{"POST", row.path, "", withName(row.object, "own")})
-				defer client.send(b, benchRequest{"DELETE", row.path + "/own?gracePeriodSeconds=0", "", nil})
+				last = client.send(b, requestTo("POST", row.path, "", withName(row.object, "own")))
+				defer client.send(b, requestTo("DELETE", row.path+"/own?gracePeriodSeconds=0", "", nil))
 			}
 			// The first requests fill caches.
 			n := 0
@@ -127,64 +121,35 @@ func BenchmarkWrites(b *testing.B) {
 	}
 }
 
-type benchClient struct {
-	http *http.Client
-	url  string
-}
+// benchClient sends prepared requests.
+type benchClient struct{ servertest.Sender }
 
 func newBenchClient(b *testing.B) benchClient {
 	b.Helper()
-	config := servertest.Start(b, apiserver.Config{}).Config(b)
-	config.QPS = -1
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return benchClient{client, config.Host}
+	return benchClient{servertest.NewSender(b, servertest.Start(b, apiserver.Config{}).Config(b))}
 }
 
 // ownedPod returns a pod of a ReplicaSet, which it creates.
 func (c benchClient) ownedPod(b *testing.B) []byte {
 	b.Helper()
-	owner := yamltest.Decode[appsv1.ReplicaSet](b, c.send(b, benchRequest{"POST", "/apis/apps/v1/namespaces/default/replicasets", "", yamltest.JSON(b, `
+	owner := yamltest.Decode[appsv1.ReplicaSet](b, c.send(b, requestTo("POST", "/apis/apps/v1/namespaces/default/replicasets", "", yamltest.JSON(b, `
 apiVersion: apps/v1
 kind: ReplicaSet
 metadata: {name: web}
 spec:
   selector: {matchLabels: {app: web}}
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: registry.example.com/fleet/web:1.27.4}]}}
-`)}))
+`))))
 	return bytes.Replace(yamltest.JSON(b, benchedPod), []byte("OWNER"), []byte(owner.UID), 1)
 }
 
-// benchRequest holds everything that send needs, because the benchmark measures the processor time of the client too.
-type benchRequest struct {
-	method, path, media string
-	body                []byte
+func requestTo(method, path, media string, body []byte) servertest.Request {
+	return servertest.Request{Method: method, Path: path, Media: media, Body: body}
 }
 
-func (c benchClient) send(b *testing.B, r benchRequest) []byte {
+func (c benchClient) send(b *testing.B, r servertest.Request) []byte {
 	b.Helper()
-	req, err := http.NewRequestWithContext(b.Context(), r.method, c.url+r.path, bytes.NewReader(r.body))
-	if err != nil {
-		b.Fatal(err)
-	}
-	if r.media == "" {
-		r.media = "application/json"
-	}
-	req.Header.Set("Content-Type", r.media)
-	res, err := c.http.Do(req)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if res.StatusCode >= 300 {
-		b.Fatalf("%s %s: %d %s", r.method, r.path, res.StatusCode, body)
-	}
+	body, _ := c.Send(b, r)
 	return body
 }
 

@@ -2,9 +2,7 @@ package custom_test
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -119,24 +117,10 @@ func (r *reply) named(n int) []byte {
 
 func send(b testing.TB, r request) *reply {
 	b.Helper()
-	req, err := http.NewRequestWithContext(b.Context(), r.method, shared.url+r.path, bytes.NewReader(r.body))
-	if err != nil {
-		b.Fatal(err)
-	}
-	req.Header.Set("Content-Type", cmp.Or(r.media, "application/json"))
-	res, err := shared.http.Do(req)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if res.StatusCode >= 300 {
-		b.Fatalf("%s %s: %d %s", r.method, r.path, res.StatusCode, body)
-	}
-	return &reply{body: body, header: res.Header}
+	body, header := servertest.Sender{HTTP: shared.http, URL: shared.url}.Send(b, servertest.Request{
+		Method: r.method, Path: r.path, Media: r.media, Body: r.body,
+	})
+	return &reply{body: body, header: header}
 }
 
 func asJSON(b *testing.B, text string) []byte {
