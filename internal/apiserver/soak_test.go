@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -83,7 +84,7 @@ func TestSoakMemory(t *testing.T) {
 		highest := peakUntil(t, server, began.Add(duration/5*time.Duration(fifth+1)))
 		figures := metrics(t, server.Client(t))
 		// The live heap is what the last garbage collection found to be in use.
-		t.Logf("after %s: %d writes of ConfigMaps and %d of custom resources, %d MB of live heap with %d MB of cached custom resources, "+
+		t.Logf("after %s: %d writes of ConfigMaps and %d of custom resources, %d MB of live heap with %d MB in caches, "+
 			"at most %d MB resident since the line before", time.Since(began).Round(time.Second/10), writes.Load(), customWrites.Load(),
 			metricMB(t, figures, "go_gc_heap_live_bytes"), metricMB(t, figures, "holdfast_cache_bytes"), highest)
 		peak = max(peak, highest)
@@ -156,18 +157,33 @@ func rewrite(ctx context.Context, client kubernetes.Interface, number int, write
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("soak-%d-%d", number, i%soakObjects)},
 			Data:       map[string]string{"payload": strconv.Itoa(i) + payload},
 		}
-		var err error
-		if i < soakObjects {
-			_, err = configMaps.Create(ctx, object, metav1.CreateOptions{})
-		} else {
-			_, err = configMaps.Update(ctx, object, metav1.UpdateOptions{})
-		}
-		if err != nil && ctx.Err() == nil {
+		if err := confirmed(ctx, func() (err error) {
+			if i < soakObjects {
+				_, err = configMaps.Create(ctx, object, metav1.CreateOptions{})
+			} else {
+				_, err = configMaps.Update(ctx, object, metav1.UpdateOptions{})
+			}
+			return err
+		}); err != nil {
 			return err
 		}
 		writes.Add(1)
 	}
 	return nil
+}
+
+// confirmed sends a write until etcd has confirmed it, or ctx ends. On a busy machine, the disk may take longer than the server waits. The write
+// may be stored all the same: then a create finds its object, and a delete does not.
+func confirmed(ctx context.Context, write func() error) error {
+	for again := false; ; again = true {
+		err := write()
+		switch {
+		case err == nil || ctx.Err() != nil, again && (apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)):
+			return nil // when the time is over, a request is cancelled
+		case !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err):
+			return err
+		}
+	}
 }
 
 // rewriteCustom creates, applies, patches, deletes and lists the custom resources of one client, in both versions, until ctx ends.
@@ -198,8 +214,7 @@ func rewriteCustom(ctx context.Context, client dynamic.Interface, number int, wr
 			steps = append(steps, func() error { return objects.Delete(ctx, nameOf(i-soakObjects), metav1.DeleteOptions{}) })
 		}
 		for _, step := range steps {
-			// When the time is over, a request is cancelled.
-			if err := step(); err != nil && ctx.Err() == nil {
+			if err := confirmed(ctx, step); err != nil {
 				return err
 			}
 			writes.Add(1)

@@ -16,7 +16,7 @@ import (
 	"holdfast.dev/holdfast/internal/yamltest"
 )
 
-// TestSharedPods checks that the pods in the watch cache share parts, and that each has its own values all the same.
+// TestSharedPods checks that a pod finds an earlier one to share parts with, and that each pod in the watch cache has its own values all the same.
 func TestSharedPods(t *testing.T) {
 	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{}).Client(t)

@@ -27,7 +27,6 @@ apiVersion: v1
 kind: Pod
 metadata: {name: NAME, labels: {app: web, pod-template-hash: 7d4b9}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: OWNER, controller: true}]}
 spec:
-  automountServiceAccountToken: false
   containers:
   - name: main
     image: registry.example.com/fleet/web:1.27.4
@@ -126,7 +125,9 @@ type benchClient struct{ servertest.Sender }
 
 func newBenchClient(b *testing.B) benchClient {
 	b.Helper()
-	return benchClient{servertest.NewSender(b, servertest.Start(b, apiserver.Config{}).Config(b))}
+	server := servertest.Start(b, apiserver.Config{})
+	servertest.AwaitAccount(b, server.Client(b), "default") // pods get a volume with its token
+	return benchClient{servertest.NewSender(b, server.Config(b))}
 }
 
 // ownedPod returns a pod of a ReplicaSet, which it creates.

@@ -26,6 +26,10 @@
 // with the newest state. A watch from a revision before the history is answered with "resource
 // expired", as in Kubernetes.
 //
+// If a list of storage has shown more changes than the history holds, no watch can resume at its
+// revision. Requests then wait until etcd has a higher one, as it has every few seconds, because
+// the leader of the controllers renews its Lease.
+//
 // The marks are those of one server. If its stream of pods is behind, a client can get an event
 // of an object with a higher resourceVersion than that stream has reached. If the client then
 // resumes at another server, or at the same server after a restart before the next write to etcd,

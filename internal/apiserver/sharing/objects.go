@@ -23,6 +23,7 @@ const (
 // Objects remembers objects, with which later ones may share parts. It is safe for concurrent use. A nil *Objects shares nothing.
 type Objects struct {
 	earlier *bounded.Cache[key, runtime.Object]
+	structs structs
 }
 
 // key finds an earlier object: the version before, by the UID of an object, or the last object of an owner, by the UID of the owner. The
@@ -33,7 +34,7 @@ type key struct {
 }
 
 func newObjects() *Objects {
-	return &Objects{bounded.New(bounded.Config[key, runtime.Object]{Name: "shared-objects", Limit: limit, Largest: largest})}
+	return &Objects{earlier: bounded.New(bounded.Config[key, runtime.Object]{Name: "shared-objects", Limit: limit, Largest: largest})}
 }
 
 // Caches returns the cache of the earlier objects, for metrics.
@@ -48,27 +49,47 @@ func (o *Objects) Caches() []bounded.Measured {
 // object must be a pointer to a struct with a protobuf encoding, as those of built-in kinds are; Share leaves others as they are. The
 // caller must be the only user of the object, and no code may change it afterwards.
 func (o *Objects) Share(resource schema.GroupResource, obj runtime.Object) {
-	if o == nil {
+	keys, size := o.share(resource, obj)
+	o.remember(keys, obj, size)
+}
+
+// ShareItem is Share for an item of a list. To remember the item itself would keep the memory of all items of the list.
+func (o *Objects) ShareItem(resource schema.GroupResource, item runtime.Object) {
+	keys, size := o.share(resource, item)
+	if len(keys) == 0 {
 		return
 	}
+	remembered := reflect.New(reflect.TypeOf(item).Elem())
+	remembered.Elem().Set(reflect.ValueOf(item).Elem())
+	if obj, ok := remembered.Interface().(runtime.Object); ok {
+		o.remember(keys, obj, size)
+	}
+}
+
+// share shares parts of an object, and returns the keys under which to remember it and its size as stored.
+func (o *Objects) share(resource schema.GroupResource, obj runtime.Object) (keys []key, size int) {
 	sized, ok := obj.(interface{ Size() int })
 	accessor, err := meta.Accessor(obj)
-	if !ok || err != nil {
-		return
+	if o == nil || !ok || err != nil {
+		return nil, 0
 	}
-	// Size also writes the text of quantities into the object. After that, no reader of the object does.
-	size := sized.Size()
-	keys := []key{{resource, accessor.GetUID()}}
+	// Size also writes the text of quantities into the object, except those in lists and maps. After that, no reader of the object does.
+	size = sized.Size()
+	keys = append(keys, key{resource, accessor.GetUID()})
 	if owner := metav1.GetControllerOfNoCopy(accessor); owner != nil {
 		keys = append(keys, key{resource, owner.UID})
 	}
 	keys = append(keys, key{resource: resource})
 	for _, k := range keys {
 		if earlier, ok := o.earlier.Get(k, func(runtime.Object) bool { return true }); ok {
-			share(reflect.ValueOf(obj).Elem(), reflect.ValueOf(earlier).Elem())
+			o.structs.share(reflect.ValueOf(obj).Elem(), reflect.ValueOf(earlier).Elem())
 			break
 		}
 	}
+	return keys, size
+}
+
+func (o *Objects) remember(keys []key, obj runtime.Object, size int) {
 	for _, k := range keys {
 		o.earlier.Add(k, obj, size)
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -19,11 +20,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/randfill"
+
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 var pods = schema.GroupResource{Resource: "pods"}
@@ -32,13 +35,13 @@ var pods = schema.GroupResource{Resource: "pods"}
 func TestShare(t *testing.T) {
 	const rounds = 400
 	fill := newFiller(1)
-	for _, empty := range []runtime.Object{
+	for _, empty := range []k8sruntime.Object{
 		&corev1.Pod{}, &corev1.Node{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.Service{}, &corev1.Event{},
 		&appsv1.Deployment{}, &coordinationv1.Lease{}, &networkingv1.Ingress{},
 	} {
 		t.Run(fmt.Sprintf("%T", empty), func(t *testing.T) {
 			objects, shared := newObjects(), 0
-			var earlier []runtime.Object
+			var earlier []k8sruntime.Object
 			for range rounds {
 				obj := empty.DeepCopyObject()
 				if len(earlier) > 0 && fill.IntN(4) > 0 {
@@ -136,6 +139,31 @@ func TestEntries(t *testing.T) {
 	}
 }
 
+// TestItems shares the parts of the items of a list, and does not keep the memory of the list.
+func TestItems(t *testing.T) {
+	objects, freed := newObjects(), make(chan struct{})
+	list := &corev1.PodList{Items: make([]corev1.Pod, 100)}
+	for i := range list.Items {
+		list.Items[i].UID, list.Items[i].Labels = types.UID(fmt.Sprint(i)), map[string]string{"app": "web"}
+		objects.ShareItem(pods, &list.Items[i])
+	}
+	if reflect.ValueOf(list.Items[0].Labels).UnsafePointer() != reflect.ValueOf(list.Items[99].Labels).UnsafePointer() {
+		t.Error("the items have labels of their own")
+	}
+	runtime.AddCleanup(&list.Items[0], func(freed chan struct{}) { close(freed) }, freed)
+	list = nil
+	waittest.Until(t, "the list is collected", func() bool {
+		runtime.GC()
+		select {
+		case <-freed:
+			return true
+		default:
+			return false
+		}
+	})
+	runtime.KeepAlive(objects)
+}
+
 // TestOtherObjects shares nothing of objects without a protobuf encoding, and of nil objects.
 func TestOtherObjects(t *testing.T) {
 	var none *Objects
@@ -147,8 +175,8 @@ func TestOtherObjects(t *testing.T) {
 	}
 }
 
-func copiesOf(objs []runtime.Object) []runtime.Object {
-	var out []runtime.Object
+func copiesOf(objs []k8sruntime.Object) []k8sruntime.Object {
+	var out []k8sruntime.Object
 	for _, obj := range objs {
 		out = append(out, obj.DeepCopyObject())
 	}
@@ -191,7 +219,7 @@ func newFiller(seed int64) filler {
 		func(fields *metav1.FieldsV1, c randfill.Continue) {
 			fields.Raw = fmt.Appendf(nil, `{"f:%d":{}}`, c.Int63n(3))
 		},
-		func(raw *runtime.RawExtension, c randfill.Continue) {
+		func(raw *k8sruntime.RawExtension, c randfill.Continue) {
 			raw.Raw = fmt.Appendf(nil, `{"%d":{}}`, c.Int63n(3))
 		},
 		func(s *string, c randfill.Continue) { *s = fmt.Sprint("text ", c.Int63n(4)) },
@@ -200,7 +228,7 @@ func newFiller(seed int64) filler {
 }
 
 // change gives one part of an object a random value: a field below metadata, spec, status or data.
-func (f filler) change(obj runtime.Object) {
+func (f filler) change(obj k8sruntime.Object) {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {
 		panic(err)

@@ -4,21 +4,23 @@ import (
 	"bytes"
 	"reflect"
 	"sync"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // share replaces the parts of obj that are equal to those of earlier, and reports whether all of it is. Two parts are equal if
 // reflect.DeepEqual says so. Both values have the same type and are addressable.
-func share(obj, earlier reflect.Value) bool {
+func (s *structs) share(obj, earlier reflect.Value) bool {
 	switch obj.Kind() {
 	case reflect.Struct:
-		return shareStruct(obj, earlier)
+		return s.shareStruct(obj, earlier)
 	case reflect.Slice:
-		return shareSlice(obj, earlier)
+		return s.shareSlice(obj, earlier)
 	case reflect.Pointer:
 		if obj.IsNil() || earlier.IsNil() {
 			return obj.IsNil() && earlier.IsNil()
 		}
-		return obj.UnsafePointer() == earlier.UnsafePointer() || take(obj, earlier, share(obj.Elem(), earlier.Elem()))
+		return obj.UnsafePointer() == earlier.UnsafePointer() || take(obj, earlier, s.share(obj.Elem(), earlier.Elem()))
 	case reflect.String:
 		return take(obj, earlier, obj.String() == earlier.String())
 	case reflect.Map:
@@ -38,16 +40,19 @@ func take(obj, earlier reflect.Value, equal bool) bool {
 	return equal
 }
 
-func shareSlice(obj, earlier reflect.Value) bool {
+func (s *structs) shareSlice(obj, earlier reflect.Value) bool {
 	if obj.IsNil() || earlier.IsNil() {
 		return obj.IsNil() && earlier.IsNil()
+	}
+	if obj.Type() == quantities {
+		return false
 	}
 	equal := obj.Len() == earlier.Len()
 	if obj.Type().Elem().Kind() == reflect.Uint8 {
 		return take(obj, earlier, equal && string(obj.Bytes()) == string(earlier.Bytes()))
 	}
 	for i := range min(obj.Len(), earlier.Len()) {
-		if !share(obj.Index(i), earlier.Index(i)) {
+		if !s.share(obj.Index(i), earlier.Index(i)) {
 			equal = false
 		}
 	}
@@ -87,30 +92,33 @@ func shareEntries[V any](obj, earlier map[string]V, equal func(a, b V) bool) boo
 	return same
 }
 
-func shareStruct(obj, earlier reflect.Value) bool {
-	if !isOpen(obj.Type()) {
+func (s *structs) shareStruct(obj, earlier reflect.Value) bool {
+	if !s.areExported(obj.Type()) {
 		return reflect.DeepEqual(obj.Addr().Interface(), earlier.Addr().Interface())
 	}
 	equal := true
 	for i := range obj.NumField() {
-		if !share(obj.Field(i), earlier.Field(i)) {
+		if !s.share(obj.Field(i), earlier.Field(i)) {
 			equal = false
 		}
 	}
 	return equal
 }
 
-// open says of each struct type whether all its fields are exported. Package reflect sets no other fields.
-var open sync.Map
+// quantities are not shared: the program that encodes a list of them may write the text of each into it.
+var quantities = reflect.TypeFor[[]resource.Quantity]()
 
-func isOpen(t reflect.Type) bool {
-	if known, ok := open.Load(t); ok {
-		return known.(bool)
+// structs remembers of each type of structs whether all its fields are exported. Package reflect sets no other fields.
+type structs struct{ exported sync.Map }
+
+func (s *structs) areExported(of reflect.Type) bool {
+	if known, ok := s.exported.Load(of); ok {
+		return known == true
 	}
-	exported := true
-	for i := range t.NumField() {
-		exported = exported && t.Field(i).IsExported()
+	all := true
+	for i := range of.NumField() {
+		all = all && of.Field(i).IsExported()
 	}
-	open.Store(t, exported)
-	return exported
+	s.exported.Store(of, all)
+	return all
 }

@@ -29,7 +29,7 @@ const historyEvents = 5_000
 const historyBytes = 64 << 20
 
 // decorator returns storage behind upstream's watch cache. The history of the cache is bounded, see datedStorage. The observer of the
-// resource, if it has one, sees all lists and events that the cache reads. The kind is that of a built-in kind.
+// resource, if it has one, sees all lists and events that the cache reads. The kind is empty for custom resources.
 func (o Options) decorator(resource schema.GroupResource, kind schema.GroupVersionKind) generic.StorageDecorator {
 	observer := o.Observers[resource]
 	return func(

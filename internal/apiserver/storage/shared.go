@@ -26,7 +26,7 @@ func (s sharedStorage) GetList(ctx context.Context, key string, options storage.
 		return err
 	}
 	return meta.EachListItem(list, func(obj runtime.Object) error {
-		s.objects.Share(s.resource, obj)
+		s.objects.ShareItem(s.resource, obj)
 		return nil
 	})
 }

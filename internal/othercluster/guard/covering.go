@@ -39,7 +39,7 @@ func (c covering) all(ctx context.Context, definition string, table *policy.Tabl
 		if err := c.deletions(ctx, k); err != nil {
 			return err
 		}
-		if err := c.holder(ctx, holder{definitionsResource, definition}); err != nil {
+		if err := c.deletionOf(ctx, holder{definitionsResource, definition}); err != nil {
 			return err
 		}
 	}

@@ -44,7 +44,7 @@ func (d deletion) send(f *fixture) string {
 	var err error
 	switch namespace, _, _ := strings.Cut(d.resource, "/"); {
 	case d.evict:
-		config := withPatience(f.server.As(f.T, d.user))
+		config := by.withPatience(f.server.As(f.T, d.user))
 		config.WarningHandler = by.warnings
 		client, failed := kubernetes.NewForConfig(config)
 		if failed != nil {
@@ -268,12 +268,8 @@ func TestDeletionsOfServer(t *testing.T) {
 			t.Errorf("%s\nserver: %s\nguard: %s\nwant: %s", step.what, of, by, step.want)
 		}
 	}
-	if got := count("overridden", "configmaps") - overridden; got != 2 { // without the dry run
-		t.Errorf("%d deletions count as allowed by a right, want 2", got)
-	}
-	if got := count("refused", "persistentvolumes") - refused; got != 1 {
-		t.Errorf("%d deletions count as refused", got)
-	}
+	guarded.wantCount("deletions allowed by a right", count("overridden", "configmaps")-overridden, 2) // without the dry run
+	guarded.wantCount("refused deletions", count("refused", "persistentvolumes")-refused, 1)
 	for policy, message := range map[string]string{
 		"configmaps": "1 Refused: refused the deletion of configmaps many/c0: no-delete",
 		"volumes":    "1 Refused: refused the deletion of persistentvolumes v: no-delete",

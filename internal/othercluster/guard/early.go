@@ -73,20 +73,27 @@ func (g earlyGuard) answer(ctx context.Context, request *admissionv1.AdmissionRe
 	return allowed
 }
 
-// ensure returns when the configuration is covered, and the API server knows it. If it is not covered, ensure calls add once.
+// ensure returns when the configuration is covered, and the API server knows it. If it is not covered, ensure calls add, and again if what was
+// added has gone before the API server knew it.
 func (o *observed) ensure(ctx context.Context, covered func(*configuration) bool, add func(*configuration) error) error {
-	for added := false; ; added = true {
+	added, noticed := false, false
+	for {
 		found, _, next := o.latest()
 		if covered(found) {
-			if added && !waitNotice(ctx) {
+			if !added || noticed {
+				return nil
+			}
+			if !waitNotice(ctx) {
 				return ctx.Err()
 			}
-			return nil
+			noticed = true
+			continue // the leader may have removed it meanwhile
 		}
-		if !added {
+		if !added || noticed {
 			if err := add(found); err != nil {
 				return err
 			}
+			added, noticed = true, false
 		}
 		select {
 		case <-ctx.Done():
@@ -190,15 +197,15 @@ func (l *leader) removeEarly(ctx context.Context, in *configuration) (*configura
 	return out, nil
 }
 
-// hasStored reports whether the definition of an early webhook is stored, and the leader knows its rules. Otherwise the leader's webhook may be
-// there because of a deleted definition of the same name.
+// hasStored reports whether the definition of an early webhook is stored and stays, and the leader knows its rules. Otherwise the leader's
+// webhook may be there because of a definition of the same name that is deleted, or about to go.
 func (l *leader) hasStored(ctx context.Context, early admissionregistrationv1.ValidatingWebhook) bool {
 	latest, _ := l.rules.latest()
 	for _, rule := range early.Rules {
 		resource, _, _ := strings.Cut(rule.Resources[0], "/")
 		name := schema.GroupResource{Group: rule.APIGroups[0], Resource: resource}
 		known := latest.Resources[name] != nil || len(latest.Kept[name]) > 0
-		if !known || !l.rules.isStored(ctx, holder{definitionsResource, name.String()}) {
+		if !known || !l.rules.stays(ctx, name.String()) {
 			return false
 		}
 	}

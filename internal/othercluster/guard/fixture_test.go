@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -38,6 +39,8 @@ type fixture struct {
 	reviews, checks net.Listener
 	// warnings are the warnings of the last request.
 	warnings *recorder
+	// repeated counts the requests of all users that were sent again.
+	repeated *atomic.Int64
 	// policiesOnly is that of the configuration of the guard, and files are those of its keys, none for the Secret.
 	policiesOnly bool
 	files        []string
@@ -64,8 +67,8 @@ func start(t *testing.T) *fixture {
 // startWith starts a server with a configuration.
 func startWith(t *testing.T, of apiserver.Config) *fixture {
 	t.Helper()
-	f := &fixture{T: t, server: servertest.Start(t, of), warnings: &recorder{}}
-	config := withPatience(f.server.Config(t))
+	f := &fixture{T: t, server: servertest.Start(t, of), warnings: &recorder{}, repeated: &atomic.Int64{}}
+	config := f.withPatience(f.server.Config(t))
 	config.WarningHandler = f.warnings
 	var err error
 	if f.client, err = dynamic.NewForConfig(config); err != nil {

@@ -307,9 +307,7 @@ func TestGate(t *testing.T) {
 			}
 		}
 	}
-	if got := count() - before; got != 4 { // without dry runs
-		t.Errorf("%d refusals are counted, want 4", got)
-	}
+	f.wantCount("refusals", count()-before, 4) // without dry runs
 	waittest.Until(t, "the Event", func() error {
 		events, err := f.server.Client(t).CoreV1().Events("default").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + is.name()})
 		if err != nil {

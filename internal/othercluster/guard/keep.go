@@ -259,11 +259,11 @@ func (k keeper) holders(request *admissionv1.AdmissionRequest) []holder {
 
 // coverHolder returns when the API server asks the guard about the deletion of a holder.
 func (o *observed) coverHolder(ctx context.Context, h holder) error {
-	return covering{live: o}.holder(ctx, h)
+	return covering{live: o}.deletionOf(ctx, h)
 }
 
-// holder returns when the API server asks the guard about the deletion of a holder.
-func (c covering) holder(ctx context.Context, h holder) error {
+// deletionOf returns when the API server asks the guard about the deletion of a holder.
+func (c covering) deletionOf(ctx context.Context, h holder) error {
 	covered := func(in *configuration) bool { return judgesDeletion(c.considered(in), h) }
 	return c.live.ensure(ctx, covered, func(in *configuration) error {
 		webhook := wanted{}.held(h.earlyName(), []holder{h})

@@ -35,8 +35,9 @@ spec: {resources: [pods], rules: [no-delete], namespaceSelector: {matchLabels: {
 // as returns the fixture with the rights of another user.
 func (f *fixture) as(user string) *fixture {
 	f.Helper()
-	config, out := withPatience(f.server.As(f.T, user)), *f
+	out := *f
 	out.warnings = &recorder{}
+	config := out.withPatience(f.server.As(f.T, user))
 	config.WarningHandler = out.warnings
 	var err error
 	if out.client, err = dynamic.NewForConfig(config); err != nil {

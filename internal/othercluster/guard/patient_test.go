@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"sync/atomic"
 
 	"k8s.io/client-go/rest"
 )
@@ -13,12 +14,24 @@ const patience = 20
 
 // patient sends a request again that the API server refused only because the guard did not answer in time, as it happens on a busy
 // machine. Nothing was stored then.
-type patient struct{ http.RoundTripper }
+type patient struct {
+	http.RoundTripper
+	// repeated counts the requests that were sent again.
+	repeated *atomic.Int64
+}
 
 // withPatience returns the config with such requests.
-func withPatience(config *rest.Config) *rest.Config {
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next} })
+func (f *fixture) withPatience(config *rest.Config) *rest.Config {
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next, f.repeated} })
 	return config
+}
+
+// wantCount checks how many writes the guard has counted. It may have counted a write that was sent again each time.
+func (f *fixture) wantCount(what string, got, want int) {
+	f.Helper()
+	if repeated := int(f.repeated.Load()); got < want || got > want+repeated {
+		f.Errorf("%d %s are counted, want %d; %d requests were sent again", got, what, want, repeated)
+	}
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -46,5 +59,6 @@ func (p patient) RoundTrip(request *http.Request) (*http.Response, error) {
 		if isSentOnce || again == patience || !bytes.Contains(text, []byte("context deadline exceeded")) {
 			return response, nil
 		}
+		p.repeated.Add(1)
 	}
 }

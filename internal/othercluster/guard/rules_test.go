@@ -146,9 +146,7 @@ spec:
 			t.Errorf("with the right, %s: %s, warnings %q, want %q", step.patch, got, bob.warnings.texts, step.want)
 		}
 	}
-	if got := countOf(t, request, overridden) - before; got != 2 {
-		t.Errorf("%d writes are counted as allowed by a right, want 2", got)
-	}
+	f.wantCount("writes allowed by a right", countOf(t, request, overridden)-before, 2)
 	// The API server itself has every right, and none that lifts a rule.
 	found, err := f.of(crates).Get(t.Context(), "c", metav1.GetOptions{})
 	if err != nil {

@@ -212,7 +212,13 @@ func (t *tracker) exists(ctx context.Context, h holder) bool {
 	return err == nil && known || t.isStored(ctx, h)
 }
 
-// isStored reads whether a namespace or a definition exists. If the API server does not answer, it does.
+// stays reads whether a definition exists and is not being deleted. It returns false if the API server does not answer.
+func (t *tracker) stays(ctx context.Context, definition string) bool {
+	found, err := t.server.Metadata.Resource(definitions()).Get(ctx, definition, metav1.GetOptions{})
+	return err == nil && found.DeletionTimestamp == nil
+}
+
+// isStored reads whether a namespace or a definition exists. It returns true if the API server does not answer.
 func (t *tracker) isStored(ctx context.Context, h holder) bool {
 	resource := corev1.SchemeGroupVersion.WithResource(namespacesResource)
 	if h.resource == definitionsResource {
