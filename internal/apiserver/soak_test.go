@@ -175,15 +175,16 @@ func rewrite(ctx context.Context, client kubernetes.Interface, number int, write
 // confirmed sends a write until etcd has confirmed it, or ctx ends. On a busy machine, the disk may take longer than the server waits. The write
 // may be stored all the same: then a create finds its object, and a delete does not.
 func confirmed(ctx context.Context, write func() error) error {
-	for again := false; ; again = true {
-		err := write()
-		switch {
-		case err == nil || ctx.Err() != nil, again && (apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)):
-			return nil // when the time is over, a request is cancelled
-		case !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err):
-			return err
+	err := write()
+	for apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) {
+		if err = write(); apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
+			err = nil
 		}
 	}
+	if ctx.Err() != nil {
+		err = nil // when the time is over, a request is cancelled
+	}
+	return err
 }
 
 // rewriteCustom creates, applies, patches, deletes and lists the custom resources of one client, in both versions, until ctx ends.

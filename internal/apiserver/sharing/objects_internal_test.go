@@ -83,7 +83,7 @@ func TestPartsOfPods(t *testing.T) {
 		return &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: name, UID: types.UID(name), OwnerReferences: []metav1.OwnerReference{owner}, Labels: map[string]string{"app": "web"},
-				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet", Time: &metav1.Time{Time: time.Now()}, FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}},
+				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet", Time: &metav1.Time{Time: time.Now()}, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)}},
 			},
 			Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Args: []string{"--listen=:80"}}}},
 			Status: corev1.PodStatus{Message: message, Conditions: []corev1.PodCondition{{Type: corev1.PodReady}}},
@@ -100,7 +100,7 @@ func TestPartsOfPods(t *testing.T) {
 			t.Errorf("the last pod has containers of its own, not those of the %s", name)
 		}
 	}
-	if &first.ManagedFields[0].FieldsV1.Raw[0] != &changed.ManagedFields[0].FieldsV1.Raw[0] {
+	if first.ManagedFields[0].FieldsV1 != changed.ManagedFields[0].FieldsV1 {
 		t.Error("the pods have managed fields of their own")
 	}
 	if first.Status.Message != "one" || second.Status.Message != "two" || changed.Status.Message != "three" {
@@ -217,7 +217,7 @@ func newFiller(seed int64) filler {
 		func(at *metav1.Time, c randfill.Continue) { at.Time = time.Unix(c.Int63n(3), 0) },
 		func(at *metav1.MicroTime, c randfill.Continue) { at.Time = time.Unix(c.Int63n(3), 0) },
 		func(fields *metav1.FieldsV1, c randfill.Continue) {
-			fields.Raw = fmt.Appendf(nil, `{"f:%d":{}}`, c.Int63n(3))
+			fields.SetRawBytes(fmt.Appendf(nil, `{"f:%d":{}}`, c.Int63n(3)))
 		},
 		func(raw *k8sruntime.RawExtension, c randfill.Continue) {
 			raw.Raw = fmt.Appendf(nil, `{"%d":{}}`, c.Int63n(3))

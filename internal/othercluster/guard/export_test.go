@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"maps"
+	"testing"
 
 	"k8s.io/client-go/rest"
 
@@ -48,14 +49,28 @@ func LabelsOf(config *rest.Config, namespace string) (map[string]string, error) 
 	return newTracker(server, policy.Compiler{}).labelsOf(namespace)
 }
 
-// Exists reports whether a namespace exists, for a replica that knows no namespaces yet.
-func Exists(ctx context.Context, config *rest.Config, namespace string) (bool, error) {
+// Replica is a replica whose watches have shown nothing yet.
+type Replica struct{ tracker *tracker }
+
+// NewReplica returns a replica with the rights of a client config.
+func NewReplica(t *testing.T, config *rest.Config) Replica {
+	t.Helper()
 	server, err := connection.Open(config, connection.Options{UserAgent: Name})
 	if err != nil {
-		return false, err
+		t.Fatal(err)
 	}
-	defer server.Close()
-	return newTracker(server, policy.Compiler{}).exists(ctx, holder{namespacesResource, namespace}), nil
+	t.Cleanup(server.Close)
+	return Replica{newTracker(server, policy.Compiler{})}
+}
+
+// Exists reports whether a namespace exists.
+func (r Replica) Exists(ctx context.Context, namespace string) bool {
+	return r.tracker.exists(ctx, holder{namespacesResource, namespace})
+}
+
+// Stays reports whether a definition is stored and not being deleted.
+func (r Replica) Stays(ctx context.Context, definition string) bool {
+	return r.tracker.stays(ctx, definition)
 }
 
 // Tokens are the tokens of a replica.

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"holdfast.dev/holdfast/internal/othercluster/guard"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // lagging is an API server whose cache has the policies of a past revision: it answers lists of any age from it, and its watches show
@@ -77,9 +78,32 @@ func TestStartBehind(t *testing.T) {
 func TestExists(t *testing.T) {
 	t.Parallel()
 	f := start(t)
+	replica := guard.NewReplica(t, f.server.Config(t))
 	for namespace, want := range map[string]bool{"default": true, "none": false} {
-		if got, err := guard.Exists(t.Context(), f.server.Config(t), namespace); err != nil || got != want {
-			t.Errorf("namespace %s exists: %t, %v", namespace, got, err)
+		if got := replica.Exists(t.Context(), namespace); got != want {
+			t.Errorf("namespace %s exists: %t", namespace, got)
 		}
+	}
+}
+
+// TestStays checks that a definition that is being deleted does not count as stored, and one that the replica cannot read neither.
+func TestStays(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	definition := yamltest.Object(t, widgetsDefinition)
+	definition.SetFinalizers([]string{"example.com/wait"})
+	name := definition.GetName()
+	if _, err := f.of(definitions).Create(t.Context(), definition, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	replica, stranger := guard.NewReplica(t, f.server.Config(t)), guard.NewReplica(t, f.server.As(t, "stranger"))
+	if !replica.Stays(t.Context(), name) || replica.Stays(t.Context(), "none.example.com") || stranger.Stays(t.Context(), name) {
+		t.Error("a definition stays for a replica that may read it, and only if it is stored")
+	}
+	if err := f.of(definitions).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if replica.Stays(t.Context(), name) {
+		t.Error("a definition that is being deleted stays")
 	}
 }
