@@ -88,7 +88,7 @@ func (s *Server) URL() string { return s.opened.URL() }
 // Kubeconfig is the path of the administrator's kubeconfig.
 func (s *Server) Kubeconfig() string { return s.config.Kubeconfig }
 
-// Migrator writes stored objects again. It works while the server runs.
+// Migrator writes stored objects again, while the server runs. Tests run a controller of migrations of their own with it.
 func (s *Server) Migrator() lifecycle.Migrator { return s.served.migrator }
 
 // Run serves until ctx ends, waits for requests in flight, and closes everything. It calls

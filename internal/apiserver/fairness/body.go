@@ -96,13 +96,13 @@ const believed = 64 << 10
 
 // read reads the body up to one byte more than its limit.
 func (b *body) read() ([]byte, error) {
-	body := io.LimitReader(b.client, b.limit+1)
+	stream := io.LimitReader(b.client, b.limit+1)
 	if b.length <= 0 || b.length > believed {
-		return io.ReadAll(body)
+		return io.ReadAll(stream)
 	}
 	var buffer bytes.Buffer
 	buffer.Grow(int(b.length) + bytes.MinRead) // ReadFrom grows a buffer with less space than that at its end
-	_, err := buffer.ReadFrom(body)
+	_, err := buffer.ReadFrom(stream)
 	return buffer.Bytes(), err
 }
 

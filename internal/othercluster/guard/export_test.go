@@ -49,7 +49,7 @@ func LabelsOf(config *rest.Config, namespace string) (map[string]string, error) 
 	return newTracker(server, policy.Compiler{}).labelsOf(namespace)
 }
 
-// Replica is a replica whose watches have shown nothing yet.
+// Replica is a replica of the guard before its watches have begun.
 type Replica struct{ tracker *tracker }
 
 // NewReplica returns a replica with the rights of a client config.
