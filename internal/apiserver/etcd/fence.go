@@ -78,11 +78,35 @@ func (c fencedClient) OptimisticPut(
 	if swap := replacement.For(ctx, key); swap != nil && expected == 0 {
 		expected = swap.Revision
 	}
-	plain := func() (kubernetes.PutResponse, error) {
-		return c.Interface.OptimisticPut(ctx, key, value, expected, options)
+	// The library copies the value to a text and back.
+	put := func() clientv3.Op {
+		op := clientv3.OpPut(key, "", clientv3.WithLease(options.LeaseID))
+		op.WithValueBytes(value)
+		return op
 	}
-	put := func() clientv3.Op { return clientv3.OpPut(key, string(value), clientv3.WithLease(options.LeaseID)) }
+	plain := func() (kubernetes.PutResponse, error) {
+		return c.put(ctx, objectWrite{key: key, expected: expected, op: put}, options.GetOnFailure)
+	}
 	return c.write(ctx, objectWrite{key, expected, put, plain})
+}
+
+// put writes an object without a fence and without a plan. If the key has another revision, the answer has its current pair on request.
+func (c fencedClient) put(ctx context.Context, w objectWrite, getOnFailure bool) (kubernetes.PutResponse, error) {
+	txn := c.kv.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expected)).Then(w.op())
+	if getOnFailure {
+		txn = txn.Else(clientv3.OpGet(w.key))
+	}
+	answer, err := txn.Commit()
+	if err != nil {
+		return kubernetes.PutResponse{}, err
+	}
+	response := kubernetes.PutResponse{Succeeded: answer.Succeeded, Revision: answer.Header.Revision}
+	if getOnFailure && !answer.Succeeded && len(answer.Responses) > 0 {
+		if pairs := answer.Responses[0].GetResponseRange().Kvs; len(pairs) == 1 {
+			response.KV = pairs[0]
+		}
+	}
+	return response, nil
 }
 
 // OptimisticDelete implements kubernetes.Interface.

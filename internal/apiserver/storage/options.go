@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/value"
 	fcrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
 
+	"holdfast.dev/holdfast/internal/apiserver/envelope"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/sharing"
 )
@@ -130,6 +131,9 @@ func (o Options) GetRESTOptions(resource schema.GroupResource, example runtime.O
 		return options, fmt.Errorf("no serializer for %s", mediaType)
 	}
 	config.Codec = o.Codecs.CodecForVersions(info.Serializer, o.Codecs.UniversalDeserializer(), stored, internal)
+	if mediaType == runtime.ContentTypeProtobuf {
+		config.Codec = envelope.New(config.Codec, o.Scheme, stored.WithKind(kind))
+	}
 	config.EncodeVersioner = stored
 	options.Decorator = o.decorator(resource, stored.WithKind(kind))
 	return options, nil
