@@ -3,7 +3,9 @@ package apiserver
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -15,10 +17,12 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
+	"holdfast.dev/holdfast/internal/apiserver/applied"
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/kubelet"
+	"holdfast.dev/holdfast/internal/apiserver/routes"
 	"holdfast.dev/holdfast/internal/apiserver/serviceip"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/definition"
@@ -28,6 +32,7 @@ import (
 type installer struct {
 	start.Base
 	server *genericapiserver.GenericAPIServer
+	routes *routes.Router
 	hooks  *start.Hooks
 }
 
@@ -55,6 +60,35 @@ func (i installer) installKinds(kinds []builtin.Kind, last *genericapiserver.API
 	// The server keeps the groups for its shutdown. The schemas were for the types of server-side apply, which are built.
 	for _, info := range append(named, core) {
 		info.StaticOpenAPISpec = nil
+	}
+	return i.installApplies(kinds)
+}
+
+// installApplies serves regular applies of the built-in kinds that have one version.
+func (i installer) installApplies(kinds []builtin.Kind) error {
+	config := applied.Config{
+		Scheme: i.Scheme, Serializer: builtin.NewCodecs(i.Scheme, i.Codecs), Authorizer: i.server.Authorizer, Admission: i.Generic.AdmissionControl,
+		Equivalent: i.server.EquivalentResourceRegistry, OpenAPI: i.Generic.OpenAPIV3Config, MaxBody: i.Generic.MaxRequestBodyBytes,
+	}
+	for _, kind := range kinds {
+		if len(kind.Versions) > 1 {
+			continue
+		}
+		for resource, storage := range kind.Resources {
+			if strings.Contains(resource, "/") {
+				continue
+			}
+			endpoint, err := applied.New(config, kind.Versions[0].WithResource(resource), storage)
+			if err != nil {
+				return err
+			}
+			if endpoint == nil {
+				continue
+			}
+			if err := i.routes.Replace(i.server.Handler.GoRestfulContainer, http.MethodPatch, endpoint.Path(), endpoint.Function); err != nil {
+				return fmt.Errorf("serve applies of %s: %w", resource, err)
+			}
+		}
 	}
 	return nil
 }

@@ -65,8 +65,9 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 			server.Destroy()
 		}
 	}()
-	server.Handler.GoRestfulContainer.Router(routes.New())
-	i := installer{Base: b, server: server, hooks: start.NewHooks(server)}
+	router := routes.New()
+	server.Handler.GoRestfulContainer.Router(router)
+	i := installer{Base: b, server: server, routes: router, hooks: start.NewHooks(server)}
 	store, status, err := definitions.Open(b.Scheme, b.Generic.RESTOptionsGetter, admission.Ownership, admission.Policies)
 	if err != nil {
 		return resourcesStage{}, err

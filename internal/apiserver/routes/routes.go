@@ -1,12 +1,15 @@
 // Package routes finds the handler of a request for a built-in kind.
 //
-//	container.Router(routes.New())
+//	router := routes.New()
+//	container.Router(router)
+//	err := router.Replace(container, http.MethodPatch, path, wrap) // another function for one route
 //
 // The router of go-restful compares the path of each request with the paths of all routes of its API group; the group v1 has hundreds of
 // them. Router remembers which route it found for a form of requests, and finds the same route as the router of go-restful.
 package routes
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,10 +30,40 @@ type Router struct {
 	restful.CurlyRouter
 	// known is what the Router remembers about the services of the container, which may change.
 	known atomic.Pointer[known]
+	// replacements are the functions of routes with another function, by method and path.
+	replacements map[string]restful.RouteFunction
 }
 
 // New returns a Router that remembers nothing yet.
-func New() *Router { return &Router{} }
+func New() *Router { return &Router{replacements: map[string]restful.RouteFunction{}} }
+
+// Replace gives a route another function. wrap gets the function that the route has. Replace returns an error if the container has no such
+// route. It must not be called after the first request.
+func (r *Router) Replace(container *restful.Container, method, path string, wrap func(restful.RouteFunction) restful.RouteFunction) error {
+	for _, service := range container.RegisteredWebServices() {
+		if !strings.HasPrefix(path, service.RootPath()+"/") {
+			continue
+		}
+		for _, route := range service.Routes() {
+			if route.Method == method && route.Path == path {
+				r.replacements[method+" "+path] = wrap(route.Function)
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("no route for %s %s", method, path)
+}
+
+// replaced returns a route with the function that Replace gave it.
+func (r *Router) replaced(route *restful.Route) *restful.Route {
+	function, ok := r.replacements[route.Method+" "+route.Path]
+	if !ok {
+		return route
+	}
+	out := *route
+	out.Function = function
+	return &out
+}
 
 // known has the routes by the form of a request.
 type known struct {
@@ -57,7 +90,7 @@ func (r *Router) SelectRoute(services []*restful.WebService, req *http.Request) 
 	var buffer [256]byte
 	form, ok := k.form(buffer[:0], req)
 	if !ok {
-		return r.CurlyRouter.SelectRoute(services, req)
+		return r.search(services, req)
 	}
 	k.mu.RLock()
 	found, ok := k.routes[string(form)]
@@ -65,9 +98,18 @@ func (r *Router) SelectRoute(services []*restful.WebService, req *http.Request) 
 	if ok {
 		return found.service, found.route, nil
 	}
-	service, route, err := r.CurlyRouter.SelectRoute(services, req)
+	service, route, err := r.search(services, req)
 	if err == nil {
 		k.remember(string(form), selected{service, route})
+	}
+	return service, route, err
+}
+
+// search selects a route without what the Router remembers.
+func (r *Router) search(services []*restful.WebService, req *http.Request) (*restful.WebService, *restful.Route, error) {
+	service, route, err := r.CurlyRouter.SelectRoute(services, req)
+	if err == nil {
+		route = r.replaced(route)
 	}
 	return service, route, err
 }
