@@ -84,7 +84,7 @@ func (b *buffered) Read(p []byte) (int, error) {
 
 // receive reads the body and checks it.
 func (b *buffered) receive() io.Reader {
-	data, err := read(b.ReadCloser, b.limit)
+	data, err := read(b.ReadCloser, -1, b.limit)
 	switch {
 	case err != nil:
 		return io.MultiReader(bytes.NewReader(data), failing{err})

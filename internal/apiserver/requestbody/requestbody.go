@@ -29,7 +29,7 @@ func MediaType(req *http.Request) string {
 // Read reads the whole body. A body beyond the limit is the error 413 that the
 // handlers answer with as well.
 func Read(req *http.Request, limit int64) ([]byte, error) {
-	data, err := read(req.Body, limit)
+	data, err := read(req.Body, req.ContentLength, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func Replace(req *http.Request, body []byte) {
 // Peek reads the body as Read does and leaves it in the request. A handler then reads the
 // same bytes, and gets an error of the connection after the same byte.
 func Peek(req *http.Request, limit int64) ([]byte, error) {
-	data, err := read(req.Body, limit)
+	data, err := read(req.Body, req.ContentLength, limit)
 	rest := io.Reader(req.Body)
 	if err != nil {
 		rest = failing{err}
@@ -65,12 +65,19 @@ func Peek(req *http.Request, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// read reads at most one byte more than the limit.
-func read(body io.Reader, limit int64) ([]byte, error) {
+// mostExpected bounds the memory that a body gets before it is read.
+const mostExpected = 64 << 10
+
+// read reads at most one byte more than the limit. The memory has the expected length from the beginning, so that it need not grow. A length
+// below zero is not known.
+func read(body io.Reader, expected, limit int64) ([]byte, error) {
 	if limit > 0 {
 		body = io.LimitReader(body, limit+1)
 	}
-	return io.ReadAll(body)
+	// The buffer reads until the end of the body, and needs some free memory to see the end.
+	buffer := bytes.NewBuffer(make([]byte, 0, min(max(expected, 0), mostExpected)+bytes.MinRead))
+	_, err := buffer.ReadFrom(body)
+	return buffer.Bytes(), err
 }
 
 func exceeds(data []byte, limit int64) bool { return limit > 0 && int64(len(data)) > limit }
