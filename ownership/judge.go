@@ -105,7 +105,7 @@ func (j *judgement) run() {
 	case Apply:
 		j.judgeApply()
 	case ServerSideApply:
-		if j.Write.Writer.Force {
+		if !j.Write.Writer.IsSilent() {
 			j.judgeForced()
 		}
 	case Replace:

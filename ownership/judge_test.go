@@ -56,6 +56,30 @@ func judge(t testing.TB, typ *ownership.Type, live, updated map[string]any) []st
 	return lines
 }
 
+// TestIsSilent judges server-side applies that change a field of another manager, of the same manager, and of none.
+func TestIsSilent(t *testing.T) {
+	content := func(n int) map[string]any {
+		return yamltest.Map(t, fmt.Sprintf("{apiVersion: example.dev/v1, kind: Widget, metadata: {name: w, uid: u}, spec: {a: %d, b: %d, c: %d}}", n, n, n))
+	}
+	for _, force := range []bool{false, true} {
+		write := ownership.Write{
+			Type: loose, Live: content(1), New: content(2), Writer: ownership.Writer{Act: ownership.ServerSideApply, Manager: "ci", Command: "ci", Force: force},
+			LiveManagers: []metav1.ManagedFieldsEntry{
+				entry("ci", metav1.ManagedFieldsOperationApply, 1, `{"f:spec":{"f:a":{}}}`), entry("other", metav1.ManagedFieldsOperationApply, 1, `{"f:spec":{"f:b":{}}}`),
+			},
+		}
+		write.NewManagers = []metav1.ManagedFieldsEntry{entry("ci", metav1.ManagedFieldsOperationApply, 2, `{"f:spec":{"f:a":{},"f:b":{},"f:c":{}}}`)}
+		for i := range write.LiveManagers {
+			write.LiveManagers[i].APIVersion = "example.dev/v1"
+		}
+		write.NewManagers[0].APIVersion = "example.dev/v1"
+		verdict := ownership.Judge(write, nil)
+		if isSilent := len(verdict.Findings) == 0 && verdict.Note == ""; isSilent != write.Writer.IsSilent() || isSilent == force {
+			t.Errorf("forced %t: IsSilent is %t, and the verdict has %d findings and the note %q", force, write.Writer.IsSilent(), len(verdict.Findings), verdict.Note)
+		}
+	}
+}
+
 func TestNeverJudged(t *testing.T) {
 	applied := `{"metadata":{"name":"w","labels":{},"annotations":{}},"spec":{"a":1},"status":{"s":1}}`
 	live := object(t, applied, `{metadata: {resourceVersion: "1", generation: 1, labels: {x: y}}, spec: {a: 1, b: {}}, status: {s: 1}}`)

@@ -112,6 +112,10 @@ func ParseWriter(r Request) Writer {
 	return w
 }
 
+// IsSilent reports whether [Judge] has no finding and no note for any write of the writer to an object without a last-applied configuration, if the
+// kind is known. So it is for a server-side apply that is not forced: the server refuses it if it changes a field of another manager.
+func (w Writer) IsSilent() bool { return w.Act == ServerSideApply && !w.Force }
+
 // program returns the program name in a User-Agent as the server writes it into
 // managed fields: its printable characters, cut to the length of a field manager.
 func program(userAgent string) string {

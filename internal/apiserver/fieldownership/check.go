@@ -36,6 +36,9 @@ func (c *Checker) check(ctx context.Context, r *request, u Update) (result, fiel
 	if !r.writer.Exact && !isOwned(u, r.writer) {
 		return result{}, nil
 	}
+	if r.writer.IsSilent() && u.Type != nil && !annotated(u.Live) {
+		return result{}, nil
+	}
 	write, err := newWrite(u, r.writer)
 	if err != nil {
 		return result{verdict: &ownership.Verdict{Resource: resourceOf(u), Note: err.Error()}}, nil
