@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ type write struct{ path, query, configuration string }
 // warnings and objects must be equal.
 func TestAnswers(t *testing.T) {
 	c := newClient(t, servertest.Start(t, apiserver.Config{}).Config(t))
-	regular := 0
+	regular, before := 0, c.counts()
 	writes := append(tableOfWrites(), randomWrites(120)...)
 	for i, w := range writes {
 		text := yamltest.JSON(t, w.configuration)
@@ -56,6 +57,12 @@ func TestAnswers(t *testing.T) {
 	}
 	if regular < len(writes)*9/10 {
 		t.Errorf("%d of %d configurations are regular", regular, len(writes))
+	}
+	after := c.counts()
+	for name, count := range before {
+		if got, want := after[name]-count, 2*len(writes); got != want {
+			t.Errorf("%s counts %d applies, want %d", name, got, want)
+		}
 	}
 	for _, code := range []int{200, 201, 400, 409, 422} {
 		if c.codes[code] == 0 {
@@ -99,6 +106,26 @@ func newClient(t *testing.T, config *rest.Config) *client {
 	return c
 }
 
+// counts returns how many applies the server has counted, and how many bodies of patches.
+func (c *client) counts() map[string]int {
+	c.t.Helper()
+	text, _ := c.sender.Send(c.t, servertest.Request{Method: http.MethodGet, Path: "/metrics"})
+	counts := map[string]int{"apiserver_request_total": 0, "apiserver_request_duration_seconds_count": 0, "apiserver_request_body_size_bytes_count": 0}
+	for line := range strings.Lines(string(text)) {
+		name, labels, _ := strings.Cut(line, "{")
+		if _, ok := counts[name]; !ok || !strings.Contains(labels, `verb="APPLY"`) && !strings.Contains(labels, `verb="patch"`) {
+			continue
+		}
+		fields := strings.Fields(line)
+		n, err := strconv.Atoi(fields[len(fields)-1])
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		counts[name] += n
+	}
+	return counts
+}
+
 // answer is what two answers have in common.
 type answer struct {
 	Code     int
@@ -107,7 +134,7 @@ type answer struct {
 }
 
 // individual matches what differs between two objects with the same content.
-var individual = regexp.MustCompile(`("(?:uid|resourceVersion|creationTimestamp|time)": ?|uid: |UID in object meta: |[Ll]ast set by \w+ at )"?[^",})]*"?`)
+var individual = regexp.MustCompile(`("(?:uid|resourceVersion|creationTimestamp|time)": ?|uid: |UID in object meta: |[Ll]ast set by )"?[^",})]*"?`)
 
 func (c *client) apply(namespace string, w write, body []byte) answer {
 	c.t.Helper()
