@@ -3,6 +3,7 @@ package applied
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -77,6 +78,27 @@ func TestDecode(t *testing.T) {
 	}
 	if regular < 200 {
 		t.Errorf("%d of 200 texts are regular", regular)
+	}
+}
+
+// TestMutations decodes texts with random changes.
+func TestMutations(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	pieces := strings.Split(`{ } [ ] , : " \ \n \u003c \u0060 \" - 0 1 9 . e E + true false null ~ yes no # & * ! | > % @ ' ? << = "" "a" "a": : - {} [] [[ ]] --- ...`, " ")
+	pieces = append(pieces, " ", "  ", "\t", "\n", "\r", "\x00", "é")
+	regular := 0
+	for range 20_000 {
+		text := `{"a":{"b":[1,-2,true,false,null,"c d"],"e":"f\n\"g"},"h": 10}`
+		for range 1 + random.IntN(3) {
+			at := random.IntN(len(text) + 1)
+			text = text[:at] + pieces[random.IntN(len(pieces))] + text[min(at+random.IntN(3), len(text)):]
+		}
+		if compare(t, []byte(text)) {
+			regular++
+		}
+	}
+	if regular < 500 {
+		t.Errorf("%d texts are regular", regular)
 	}
 }
 
