@@ -7,6 +7,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -57,9 +58,14 @@ func (c cluster) createNodeLease(t testing.TB, node string, renewed time.Time) {
 		ObjectMeta: metav1.ObjectMeta{Name: node},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &node, RenewTime: &renewTime},
 	}
-	if _, err := c.CoordinationV1().Leases(corev1.NamespaceNodeLease).Create(t.Context(), lease, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	// A server that could not create this namespace in its start tries again while it serves.
+	waittest.Until(t, "the lease of the node is created", func() bool {
+		_, err := c.CoordinationV1().Leases(corev1.NamespaceNodeLease).Create(t.Context(), lease, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 }
 
 // TestPodDeletionIsFinished checks that the controllers finish the deletion of a pod if its

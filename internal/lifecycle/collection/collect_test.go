@@ -7,6 +7,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -85,11 +86,16 @@ func TestRecreated(t *testing.T) {
 func TestBrokenMemory(t *testing.T) {
 	t.Parallel()
 	f := newStopped(t)
-	if _, err := f.CoreV1().Secrets(metav1.NamespaceSystem).Create(t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: "holdfast-collected"}, Data: map[string][]byte{"_key": []byte("short"), "default": []byte("x")},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	// A server that could not create this namespace in its start tries again while it serves.
+	waittest.Until(t, "the broken Secret is created", func() bool {
+		_, err := f.CoreV1().Secrets(metav1.NamespaceSystem).Create(t.Context(), &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Name: "holdfast-collected"}, Data: map[string][]byte{"_key": []byte("short"), "default": []byte("x")},
+		}, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 	f.start()
 	f.collectSentinel()
 	if err := f.CoreV1().Secrets(metav1.NamespaceSystem).Delete(t.Context(), "holdfast-collected", metav1.DeleteOptions{}); err != nil {
