@@ -105,7 +105,8 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	b.Metrics.MustRegister(judge.Collectors()...)
 	registry := definitions.NewRegistry(store, customResources, admission.Keep, judge)
 	checks := validity.New(validity.Config{
-		Definitions: customResources.Definitions(), Store: store, Objects: stored.readable, Interval: b.Config.RecheckInterval,
+		Definitions: customResources.Definitions(), Store: store, Objects: stored.readable, Compiled: customResources.Compiled,
+		Interval: b.Config.RecheckInterval,
 	})
 	b.Metrics.MustRegister(checks)
 	customResources.OnFirstObject(checks.FirstObject)

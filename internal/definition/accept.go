@@ -1,6 +1,8 @@
 package definition
 
 import (
+	"sync/atomic"
+
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 	"k8s.io/kube-openapi/pkg/validation/validate"
@@ -12,7 +14,8 @@ import (
 // validators for each schema with other keywords. An acceptor makes no error messages: a
 // value that it does not accept goes to upstream's validator, which decides.
 //
-// An acceptor is immutable and safe for concurrent use.
+// The acceptor of a property is built when the first object sets the property: a large
+// schema has many properties that no object sets. An acceptor is safe for concurrent use.
 type acceptor struct {
 	// types are the types of the schema; none allows all.
 	types    jsonTypes
@@ -23,9 +26,12 @@ type acceptor struct {
 	scalars  scalarAcceptor
 	whole    bool
 
-	required               []string
-	fewest, most           *int64 // the number of properties
-	properties             map[string]*acceptor
+	required     []string
+	fewest, most *int64 // the number of properties
+	// schemas and properties have the same keys. An entry of properties is nil until an
+	// object sets the property.
+	schemas                map[string]spec.Schema
+	properties             map[string]*atomic.Pointer[acceptor]
 	additional             *acceptor
 	items                  *acceptor
 	fewestItems, mostItems *int64
@@ -60,11 +66,11 @@ func newAcceptor(s *spec.Schema) *acceptor {
 	a.required, a.fewest, a.most = s.Required, s.MinProperties, s.MaxProperties
 	a.fewestItems, a.mostItems = s.MinItems, s.MaxItems
 	if len(s.Properties) > 0 {
-		a.properties = make(map[string]*acceptor, len(s.Properties))
-	}
-	for name := range s.Properties {
-		child := s.Properties[name]
-		a.properties[name] = newAcceptor(&child)
+		a.schemas, a.properties = s.Properties, make(map[string]*atomic.Pointer[acceptor], len(s.Properties))
+		pointers := make([]atomic.Pointer[acceptor], len(s.Properties))
+		for name := range s.Properties {
+			a.properties[name], pointers = &pointers[0], pointers[1:]
+		}
 	}
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
 		a.additional = newAcceptor(s.AdditionalProperties.Schema)
@@ -73,6 +79,20 @@ func newAcceptor(s *spec.Schema) *acceptor {
 		a.items = newAcceptor(s.Items.Schema)
 	}
 	return a
+}
+
+// property returns the acceptor of a property, nil if the schema does not name it.
+func (a *acceptor) property(name string) *acceptor {
+	built := a.properties[name]
+	if built == nil {
+		return nil
+	}
+	if child := built.Load(); child != nil {
+		return child
+	}
+	child := a.schemas[name]
+	built.CompareAndSwap(nil, newAcceptor(&child))
+	return built.Load()
 }
 
 var typesByName = map[string]jsonTypes{
@@ -156,7 +176,7 @@ func (a *acceptor) acceptsObject(obj map[string]any, known any) bool {
 	}
 	knownObj, _ := known.(map[string]any)
 	for name, v := range obj {
-		child := a.properties[name]
+		child := a.property(name)
 		if child == nil {
 			child = a.additional
 		}

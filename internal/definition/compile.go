@@ -58,9 +58,9 @@ type Compiled struct {
 	// correlation returns Structural in the form that correlate needs. The first
 	// call builds it.
 	correlation func() common.Schema
-	// quickRules returns the compiled CEL rules. The first call compiles them, because
-	// that takes most of the time and memory, and many definitions never get a
-	// write. The result is nil if rulesHold cannot evaluate them.
+	// quickRules returns the CEL rules, which are compiled one by one when an object has
+	// a value for them. The first call finds them. The result is nil if rulesHold cannot
+	// evaluate them.
 	quickRules func() *ruleNode
 	// rules returns the CEL rules compiled for upstream's validator. The first call
 	// compiles them. Only a write for which a rule may not hold needs them. It is nil
@@ -151,7 +151,7 @@ func (c *Compiled) compileValidation(s *schema.Schema) error {
 	c.distinct = sync.OnceValue(func() *keyedLists { return newKeyedLists(c.lists) })
 	c.correlation = sync.OnceValue(func() common.Schema { return newCorrelationSchema(c.Structural) })
 	if hasRules(s) {
-		c.quickRules = sync.OnceValue(func() *ruleNode { return compileRules(c.Structural) })
+		c.quickRules = sync.OnceValue(func() *ruleNode { return findRules(c.Structural, c.correlation()) })
 		c.rules = sync.OnceValue(func() *cel.Validator {
 			return cel.NewValidator(c.Structural, true, celconfig.PerCallLimit)
 		})

@@ -2,7 +2,10 @@ package definition
 
 import (
 	"slices"
+	"strings"
+	"sync"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
@@ -13,12 +16,14 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// compileRules compiles the CEL rules of the schema of a resource. It returns nil if the
-// schema has rules that a ruleNode does not support: rules that do not compile, rules in
-// allOf, and rules below fields that CEL cannot name.
-func compileRules(s *structuralschema.Structural) *ruleNode {
-	b := ruleBuilder{envs: environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())}
-	root := b.node(s, nil, model.SchemaDeclType(s, true), resourceRoot)
+// findRules finds the CEL rules of the schema of a resource. It compiles none: the rules of a
+// schema are compiled when the first value of it is validated, because compiling is most of
+// the work of a first write, and a large schema has many fields that no object sets. It returns
+// nil if the schema has rules that a ruleNode does not support: rules in allOf, and rules below
+// fields that CEL cannot name.
+func findRules(s *structuralschema.Structural, cached common.Schema) *ruleNode {
+	b := ruleBuilder{}
+	root := b.node(s, cached, resourceRoot)
 	if b.unsupported {
 		return nil
 	}
@@ -41,67 +46,59 @@ func kindOf(s *structuralschema.Structural) nodeKind {
 	return plainValue
 }
 
-// ruleBuilder compiles the rules of one schema.
-type ruleBuilder struct {
-	envs        *environment.EnvSet
-	unsupported bool
-}
+// ruleBuilder finds the rules of one schema.
+type ruleBuilder struct{ unsupported bool }
 
-// node compiles the rules of s and of the schemas below it. It returns nil if there are
-// none. cached is s as a common.Schema, or nil if node must create it.
-func (b *ruleBuilder) node(
-	s *structuralschema.Structural, cached common.Schema, declared *apiservercel.DeclType, kind nodeKind,
-) *ruleNode {
+// node finds the rules of s and of the schemas below it. It returns nil if there are
+// none. cached is s as a common.Schema.
+func (b *ruleBuilder) node(s *structuralschema.Structural, cached common.Schema, kind nodeKind) *ruleNode {
 	if b.unsupported || !hasNestedRules(s) {
 		return nil
 	}
-	if declared == nil || logicHasRules(s) {
+	if logicHasRules(s) {
 		b.unsupported = true
 		return nil
-	}
-	if cached == nil {
-		cached = newCorrelationSchema(s)
 	}
 	n := &ruleNode{self: cached, list: cached, pairs: cel.MapIsCorrelatable(s.XMapType)}
 	if kind == resourceRoot && len(s.XValidations) > 0 {
 		n.self = newCorrelationSchema(model.WithTypeAndObjectMeta(s))
 	}
-	n.rules = b.rules(s, declared)
-	if s.Items != nil {
-		n.items = b.node(s.Items, cached.Items(), declared.ElemType, kindOf(s.Items))
+	if len(s.XValidations) > 0 {
+		n.rules = sync.OnceValues(func() ([]rule, bool) { return compileRules(s, kind) })
 	}
-	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
+	if hasNestedRules(s.Items) {
+		n.items = b.node(s.Items, cached.Items(), kindOf(s.Items))
+	}
+	if s.AdditionalProperties != nil && hasNestedRules(s.AdditionalProperties.Structural) {
 		values := s.AdditionalProperties.Structural
-		n.additional = b.node(values, cached.AdditionalProperties().Schema(), declared.ElemType, kindOf(values))
+		n.additional = b.node(values, cached.AdditionalProperties().Schema(), kindOf(values))
 	}
-	b.properties(n, s, declared)
-	n.transitions = n.hasTransitions()
+	b.properties(n, s)
+	n.transitions = n.hasTransitions(s)
 	return n
 }
 
-func (b *ruleBuilder) properties(n *ruleNode, s *structuralschema.Structural, declared *apiservercel.DeclType) {
-	cached := n.list.Properties()
+func (b *ruleBuilder) properties(n *ruleNode, s *structuralschema.Structural) {
 	for name := range s.Properties {
 		child := s.Properties[name]
 		if !hasNestedRules(&child) {
 			continue
 		}
-		escaped, ok := apiservercel.Escape(name)
-		field := declared.Fields[escaped]
-		if !ok || field == nil {
+		if _, ok := apiservercel.Escape(name); !ok {
 			b.unsupported = true
 			return
 		}
 		if n.properties == nil {
 			n.properties = map[string]*ruleNode{}
 		}
-		n.properties[name] = b.node(&child, cached[name], field.Type, kindOf(&child))
+		n.properties[name] = b.node(&child, n.list.Properties()[name], kindOf(&child))
 	}
 }
 
-// hasTransitions computes the field transitions of a node from those of the nodes below.
-func (n *ruleNode) hasTransitions() bool {
-	if slices.ContainsFunc(n.rules, rule.aboutChanges) || n.items != nil && n.items.transitions ||
+// hasTransitions computes the field transitions of a node with a schema from those of the nodes below. The rules are
+// not compiled yet. One that reads the old value has its name in the text.
+func (n *ruleNode) hasTransitions(s *structuralschema.Structural) bool {
+	if slices.ContainsFunc(s.XValidations, mayBeAboutChanges) || n.items != nil && n.items.transitions ||
 		n.additional != nil && n.additional.transitions {
 		return true
 	}
@@ -113,24 +110,33 @@ func (n *ruleNode) hasTransitions() bool {
 	return false
 }
 
-// rules compiles the rules of s itself.
-func (b *ruleBuilder) rules(s *structuralschema.Structural, declared *apiservercel.DeclType) []rule {
-	compiled, err := cel.Compile(s, declared, celconfig.PerCallLimit, b.envs, cel.StoredExpressionsEnvLoader())
+// mayBeAboutChanges reports whether a rule may read the old value.
+func mayBeAboutChanges(r apiextensionsv1.ValidationRule) bool {
+	return ptr.Deref(r.OptionalOldSelf, false) || strings.Contains(r.Rule, cel.OldScopedVarName)
+}
+
+// compileRules compiles the rules of s itself. It returns false if one of them does not compile, or if CEL has no type
+// for the values of s.
+func compileRules(s *structuralschema.Structural, kind nodeKind) ([]rule, bool) {
+	declared := model.SchemaDeclType(s, kind == resourceRoot)
+	if declared == nil {
+		return nil, false
+	}
+	envs := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+	compiled, err := cel.Compile(s, declared, celconfig.PerCallLimit, envs, cel.StoredExpressionsEnvLoader())
 	if err != nil {
-		b.unsupported = true
-		return nil
+		return nil, false
 	}
 	var out []rule
 	for i, result := range compiled {
 		if result.Error != nil {
-			b.unsupported = true
-			return nil
+			return nil, false
 		}
 		if result.Program != nil {
 			out = append(out, rule{result, ptr.Deref(s.XValidations[i].OptionalOldSelf, false)})
 		}
 	}
-	return out
+	return out, true
 }
 
 // hasNestedRules reports whether a schema or a schema below it has rules.

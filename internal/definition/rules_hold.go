@@ -22,9 +22,11 @@ const quickBudget = celconfig.RuntimeCELCostBudget / 10
 // each access to a field; a ruleNode has a schema with these maps in it. A ruleNode makes
 // no error messages: if a rule does not hold, upstream's validator decides.
 //
-// A ruleNode is immutable and safe for concurrent use. The nil ruleNode has no rules.
+// A ruleNode is safe for concurrent use. The nil ruleNode has no rules.
 type ruleNode struct {
-	rules []rule
+	// rules returns the compiled rules of the schema itself. The first call compiles them. It returns false if a rule
+	// cannot be evaluated here. rules is nil if the schema itself has no rules.
+	rules func() ([]rule, bool)
 	// self is the schema of the variable self in rules. At a resource it also has the
 	// apiVersion, the kind and the metadata. list is the schema without these; itemsHold
 	// needs it to find the old item of a list.
@@ -34,7 +36,7 @@ type ruleNode struct {
 	items      *ruleNode
 	additional *ruleNode
 	properties map[string]*ruleNode
-	// transitions reports whether this node or a node below it has rules about changes.
+	// transitions reports whether this node or a node below it may have rules about changes.
 	transitions bool
 }
 
@@ -83,7 +85,7 @@ func (e *evaluation) hold(n *ruleNode, newValue, oldValue any) bool {
 	if held && !n.transitions {
 		return true
 	}
-	if len(n.rules) > 0 && !e.ownHold(n, newValue, oldValue, held) {
+	if n.rules != nil && !e.ownHold(n, newValue, oldValue, held) {
 		return false
 	}
 	switch newValue := newValue.(type) {
@@ -129,13 +131,17 @@ func (e *evaluation) fieldsHold(n *ruleNode, newMap, oldMap map[string]any) bool
 // ownHold evaluates the rules of n itself. If all held before for this value, only rules about changes
 // can fail.
 func (e *evaluation) ownHold(n *ruleNode, newValue, oldValue any, held bool) bool {
+	rules, ok := n.rules()
+	if !ok {
+		return false
+	}
 	plain := &variables{self: common.UnstructuredToVal(newValue, n.self)}
 	optional := &variables{self: plain.self, oldSelf: types.OptionalNone}
 	if oldValue != nil {
 		plain.oldSelf = common.UnstructuredToVal(oldValue, n.self)
 		optional.oldSelf = types.OptionalOf(plain.oldSelf)
 	}
-	for _, r := range n.rules {
+	for _, r := range rules {
 		if held && !r.aboutChanges() {
 			continue
 		}

@@ -230,6 +230,22 @@ func (s *Server) Definition(name schema.GroupResource) *definition.CustomResourc
 	return nil
 }
 
+// Compiled returns the compiled versions of a definition, by name, if the server has compiled them for requests. It returns nil if it has
+// not, or if it serves another state of the definition that treats objects differently. It compiles nothing.
+func (s *Server) Compiled(crd *definition.CustomResourceDefinition) map[string]*definition.Compiled {
+	s.mu.RLock()
+	r := s.resources[kind.ResourceOf(crd)]
+	s.mu.RUnlock()
+	if r == nil || !r.IsCompiled() || !r.Serves(crd) {
+		return nil
+	}
+	versions := make(map[string]*definition.Compiled, len(r.Versions))
+	for name, v := range r.Versions {
+		versions[name] = v.Compiled
+	}
+	return versions
+}
+
 // Definitions returns the informer that delivers the definitions to this server. Start runs it.
 func (s *Server) Definitions() cache.SharedIndexInformer { return s.controller.informer }
 

@@ -35,13 +35,16 @@ type Objects interface {
 	Scan(ctx context.Context, resource schema.GroupResource, after int64, visit func(storage.Stored) error) (int64, error)
 }
 
-// Config configures a Controller. All fields are required.
+// Config configures a Controller. All fields are required unless their comment says otherwise.
 type Config struct {
 	// Definitions delivers the definitions. Another part of the server runs it.
 	Definitions cache.SharedIndexInformer
 	// Store is the store of the definitions.
 	Store   *genericregistry.Store
 	Objects Objects
+	// Compiled returns the compiled versions of a definition if the server uses them for requests, so that they need not be compiled again.
+	// It is optional, and may return nil.
+	Compiled func(*definition.CustomResourceDefinition) map[string]*definition.Compiled
 	// Interval is the time after which the leader reads the objects of a definition again, some of which are invalid.
 	Interval time.Duration
 }

@@ -33,7 +33,7 @@ func (c *Controller) examine(ctx context.Context, crd *definition.CustomResource
 		}
 		// Most definitions without the condition have no objects, so that none of them is compiled.
 		if judge == nil {
-			if judge, err = verdict.Compile(crd); err != nil {
+			if judge, err = c.judgeOf(crd); err != nil {
 				return err
 			}
 		}
@@ -52,6 +52,16 @@ func (c *Controller) examine(ctx context.Context, crd *definition.CustomResource
 		return found, fmt.Errorf("read the objects of %s: %w", crd.Name, err)
 	}
 	return found, nil
+}
+
+// judgeOf returns the judge of a definition. The server that has just stored the first object of a definition has compiled it.
+func (c *Controller) judgeOf(crd *definition.CustomResourceDefinition) (*verdict.Judge, error) {
+	if c.Compiled != nil {
+		if versions := c.Compiled(crd); versions != nil {
+			return verdict.New(crd, versions), nil
+		}
+	}
+	return verdict.Compile(crd)
 }
 
 // add judges one object.

@@ -31,11 +31,16 @@ func Compile(crd *definition.CustomResourceDefinition) (*Judge, error) {
 	if err != nil {
 		return nil, err
 	}
+	return New(crd, versions), nil
+}
+
+// New is Compile for a definition whose versions are compiled already, by name.
+func New(crd *definition.CustomResourceDefinition, versions map[string]*definition.Compiled) *Judge {
 	j := &Judge{versions: versions, texts: map[string]*texts{}}
 	if crd.Spec.ConvertsNothing() {
 		j.storage = crd.Spec.StorageVersion()
 	}
-	return j, nil
+	return j
 }
 
 // Refusal is a reason for which the server refuses an object.

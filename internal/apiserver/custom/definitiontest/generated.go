@@ -7,6 +7,7 @@ package definitiontest
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,17 +21,22 @@ func fields() []int { return []int{30, 100, 30, 300, 100, 30, 1000, 100, 30, 300
 
 // Generated returns one of many definitions, which the server has not stored yet. Fifteen definitions have the same group.
 func Generated(number int) *definition.CustomResourceDefinition {
-	plural, group := fmt.Sprintf("kind%04ds", number), fmt.Sprintf("project%03d.example.com", number/15)
-	kind, sizes := fmt.Sprintf("Kind%04d", number), fields()
+	sizes := fields()
+	return Sized(fmt.Sprintf("project%03d.example.com", number/15), fmt.Sprintf("kind%04d", number), sizes[number%len(sizes)])
+}
+
+// Sized returns a definition with a group, a name in the singular, and a number of fields. The server has not stored it yet.
+func Sized(group, singular string, size int) *definition.CustomResourceDefinition {
+	plural, kind := singular+"s", strings.ToUpper(singular[:1])+singular[1:]
 	crd := &definition.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: plural + "." + group}}
 	crd.APIVersion, crd.Kind = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 	crd.Spec = definition.CustomResourceDefinitionSpec{
 		Group: group, Scope: apiextensionsv1.NamespaceScoped,
-		Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Singular: plural[:8], Kind: kind, ListKind: kind + "List"},
+		Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Singular: singular, Kind: kind, ListKind: kind + "List"},
 		Versions: []definition.CustomResourceDefinitionVersion{{
 			Name: "v1", Served: true, Storage: true,
 			Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
-			Schema:       &definition.CustomResourceValidation{OpenAPIV3Schema: Schema(sizes[number%len(sizes)])},
+			Schema:       &definition.CustomResourceValidation{OpenAPIV3Schema: Schema(size)},
 		}},
 	}
 	return crd
