@@ -3,11 +3,13 @@ package apiserver
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"holdfast.dev/holdfast/internal/access/node"
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
+	"holdfast.dev/holdfast/internal/apiserver/definitions/stored"
 	"holdfast.dev/holdfast/internal/apiserver/recording"
 	"holdfast.dev/holdfast/internal/apiserver/selection"
 	"holdfast.dev/holdfast/internal/apiserver/sharing"
@@ -62,6 +64,7 @@ func openStorage(ctx context.Context, b start.Base) (storageStage, error) {
 	b.Generic.RESTOptionsGetter = storage.Options{
 		Client: b.Etcd, Scheme: b.Scheme, Codecs: b.Codecs, Transformers: encrypted.Transformers, Observers: recorder.Observe(observers), Recorder: recorder, Counts: b.Generic.StorageObjectCountTracker,
 		WatchCaches: caches, Shared: shared, JSON: []schema.GroupResource{definitions.Resource},
+		Decoders: map[schema.GroupResource]func(runtime.Decoder) runtime.Decoder{definitions.Resource: stored.New},
 	}
 	return storageStage{readable: readable, usage: usage, selection: selected, recorder: recorder, watchCaches: caches, shared: shared}, nil
 }

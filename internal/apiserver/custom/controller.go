@@ -96,6 +96,7 @@ func (s *Server) Start(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), registered.HasSynced) {
 		return ctx.Err()
 	}
+	s.loaded.Store(true)
 	return nil
 }
 

@@ -1,6 +1,8 @@
 package custom
 
 import (
+	"time"
+
 	"holdfast.dev/holdfast/internal/apiserver/custom/kind"
 	"holdfast.dev/holdfast/internal/apiserver/custom/served"
 	"holdfast.dev/holdfast/internal/definition"
@@ -30,11 +32,26 @@ func (s *Server) replace(crd *definition.CustomResourceDefinition) {
 	if old != nil && old.CRD.UID == crd.UID {
 		next.Warm(old)
 	}
+	s.compileAhead(next)
 	s.mu.Lock()
 	s.resources[name] = next
 	s.mu.Unlock()
 	if old != nil {
 		old.Retire()
+	}
+}
+
+// compileAhead compiles a large definition that was created or changed, before the first request needs it. It opens nothing. If the
+// definition cannot be compiled, each request gets the error.
+func (s *Server) compileAhead(r *served.Resource) {
+	if !s.loaded.Load() || r.HasCompiledWrites() || !s.ahead.Takes(r.CRD, time.Now()) {
+		return
+	}
+	// This counts as a use: the resource is closed if no request follows.
+	r.Acquire()
+	defer r.Release()
+	if r.Compile() == nil {
+		_ = r.CompileWrites() // as above
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,6 +31,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver/bounded"
 	"holdfast.dev/holdfast/internal/apiserver/cacheaudit"
+	"holdfast.dev/holdfast/internal/apiserver/custom/ahead"
 	"holdfast.dev/holdfast/internal/apiserver/custom/answer"
 	"holdfast.dev/holdfast/internal/apiserver/custom/documents"
 	"holdfast.dev/holdfast/internal/apiserver/custom/fieldset"
@@ -94,6 +96,10 @@ type Server struct {
 	// meters count compiled definitions.
 	meters meters
 
+	// ahead bounds what the server compiles before the first request needs it, and loaded is set when the definitions are served that the
+	// server found when it started.
+	ahead  *ahead.Budget
+	loaded atomic.Bool
 	// builtIn holds the groups of built-in kinds. Start sets it.
 	builtIn map[string]bool
 
@@ -107,7 +113,7 @@ func New(config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: config, resources: map[schema.GroupResource]*served.Resource{}, meters: newMeters()}
+	s := &Server{config: config, resources: map[schema.GroupResource]*served.Resource{}, meters: newMeters(), ahead: ahead.New()}
 	scheme := newScheme()
 	s.codecs = serializer.NewCodecFactory(scheme)
 	s.notFound = notfoundhandler.New(s.codecs, genericapifilters.NoMuxAndDiscoveryIncompleteKey)

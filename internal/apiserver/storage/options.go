@@ -70,6 +70,8 @@ type Options struct {
 	// JSON lists the resources with Go types that have no protobuf encoding. They are
 	// stored as JSON, under a key that names their API group.
 	JSON []schema.GroupResource
+	// Decoders return quicker decoders for stored objects of some resources than the decoder of all objects. It may be nil.
+	Decoders map[schema.GroupResource]func(runtime.Decoder) runtime.Decoder
 }
 
 // Recorder records the writes of objects.
@@ -130,7 +132,11 @@ func (o Options) GetRESTOptions(resource schema.GroupResource, example runtime.O
 	if !ok {
 		return options, fmt.Errorf("no serializer for %s", mediaType)
 	}
-	config.Codec = o.Codecs.CodecForVersions(info.Serializer, o.Codecs.UniversalDeserializer(), stored, internal)
+	decoder := o.Codecs.UniversalDeserializer()
+	if quick := o.Decoders[resource]; quick != nil {
+		decoder = quick(decoder)
+	}
+	config.Codec = o.Codecs.CodecForVersions(info.Serializer, decoder, stored, internal)
 	if mediaType == runtime.ContentTypeProtobuf {
 		config.Codec = envelope.New(config.Codec, o.Scheme, stored.WithKind(kind))
 	}
