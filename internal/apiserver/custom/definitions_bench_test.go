@@ -73,6 +73,34 @@ func BenchmarkCreateDefinition(b *testing.B) {
 	}
 }
 
+// BenchmarkDefinitionsInUse measures the memory that a definition of 30 to 1,000 fields takes when it was created, and when its objects were
+// listed. Run it with a number of definitions: -benchtime=100x.
+func BenchmarkDefinitionsInUse(b *testing.B) {
+	var lists, created []string
+	before := memory()
+	for b.Loop() {
+		crd := definitiontest.Generated(1000 + len(lists))
+		body, err := json.Marshal(crd)
+		if err != nil {
+			b.Fatal(err)
+		}
+		send(b, request{method: "POST", path: definitions, body: body})
+		created = append(created, definitions+"/"+crd.Name)
+		lists = append(lists, "/apis/"+crd.Spec.Group+"/v1/namespaces/default/"+crd.Spec.Names.Plural)
+	}
+	unused := memory()
+	for _, path := range lists {
+		shared.must(b, http.StatusOK, "GET", path, "")
+	}
+	b.ReportMetric(float64(unused-before)/float64(len(lists))/1e3, "KB/unused")
+	b.ReportMetric(float64(memory()-unused)/float64(len(lists))/1e3, "KB/more-in-use")
+	b.Cleanup(func() {
+		for _, path := range created {
+			shared.must(b, http.StatusOK, "DELETE", path, "")
+		}
+	})
+}
+
 // memory returns the heap in use after a garbage collection, and the stacks.
 func memory() int64 {
 	runtime.GC()
