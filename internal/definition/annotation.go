@@ -101,8 +101,16 @@ func (in *CustomResourceDefinition) validateMarkers(v *CustomResourceDefinitionV
 	if err != nil {
 		return nil // the caller reports it
 	}
+	return in.validateMarkersOf(v, own, path)
+}
+
+// validateMarkersOf is validateMarkers with the schema that the version itself has.
+func (in *CustomResourceDefinition) validateMarkersOf(v *CustomResourceDefinitionVersion, own *schema.Schema, path *field.Path) field.ErrorList {
 	errs := forbidden(path, immutability.Validate(own))
 	marks, _ := in.Marks()
+	if len(marks) == 0 {
+		return errs
+	}
 	marked := immutability.AddMarks(own, v.Name, marks)
 	for _, m := range marks {
 		if !m.In(v.Name) {

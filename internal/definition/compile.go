@@ -38,7 +38,7 @@ type Compiled struct {
 
 	// Structural is the schema in structural form, for upstream's libraries:
 	// server-side apply, embedded metadata and CEL. A set of objects is atomic in
-	// it, because these libraries cannot compare items that are objects. Complete
+	// it, because these libraries cannot compare items that are objects. CompileForWrites
 	// sets it, and all fields below.
 	Structural *structuralschema.Structural
 
@@ -78,7 +78,7 @@ type Compiled struct {
 // error if the schema of a version cannot be decoded. A definition that passed
 // Validate has no such schema.
 func Compile(crd *CustomResourceDefinition) (map[string]*Compiled, error) {
-	out, err := CompileForReads(crd)
+	out, err := CompileBeforeWrites(crd)
 	if err != nil {
 		return nil, err
 	}
@@ -90,13 +90,22 @@ func Compile(crd *CustomResourceDefinition) (map[string]*Compiled, error) {
 	return out, nil
 }
 
-// CompileForReads is Compile without Complete. Its result takes much less memory, and is enough
+// CompileForReads is Compile without CompileForWrites. Its result takes much less memory, and is enough
 // to prune stored objects, to set their defaults, and to find their markers.
 func CompileForReads(crd *CustomResourceDefinition) (map[string]*Compiled, error) {
+	return compileAll(crd, compiler{})
+}
+
+// CompileBeforeWrites is CompileForReads for a caller that calls CompileForWrites next. It keeps the decoded schemas until then.
+func CompileBeforeWrites(crd *CustomResourceDefinition) (map[string]*Compiled, error) {
+	return compileAll(crd, compiler{keepsDecoded: true})
+}
+
+func compileAll(crd *CustomResourceDefinition, how compiler) (map[string]*Compiled, error) {
 	out := make(map[string]*Compiled, len(crd.Spec.Versions))
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
-		c, err := compile(crd, v)
+		c, err := how.compile(crd, v)
 		if err != nil {
 			return nil, fmt.Errorf("compile version %s of %s: %w", v.Name, crd.Name, err)
 		}
@@ -107,7 +116,14 @@ func CompileForReads(crd *CustomResourceDefinition) (map[string]*Compiled, error
 	return out, nil
 }
 
-func compile(crd *CustomResourceDefinition, v *CustomResourceDefinitionVersion) (*Compiled, error) {
+// compiler compiles versions.
+type compiler struct {
+	// keepsDecoded is set if CompileForWrites is called next. Otherwise, it decodes the schema again: a decoded schema takes much more
+	// memory than its text.
+	keepsDecoded bool
+}
+
+func (how compiler) compile(crd *CustomResourceDefinition, v *CustomResourceDefinitionVersion) (*Compiled, error) {
 	marked, err := crd.marked(v)
 	if err != nil {
 		return nil, err
@@ -116,9 +132,15 @@ func compile(crd *CustomResourceDefinition, v *CustomResourceDefinitionVersion) 
 	if c.Policy, err = immutability.Compile(marked.Schema, marked.Layers...); err != nil {
 		return nil, err
 	}
-	c.compileForWrites = sync.OnceValue(func() error {
-		// The decoded schema is not kept until now: it takes much more memory than its text.
-		s, err := crd.MarkedSchema(v)
+	var decoded *schema.Schema
+	if how.keepsDecoded {
+		decoded = marked.Schema
+	}
+	c.compileForWrites = sync.OnceValue(func() (err error) {
+		s := decoded
+		if decoded = nil; s == nil {
+			s, err = crd.MarkedSchema(v)
+		}
 		if err == nil {
 			err = c.compileValidation(s)
 		}

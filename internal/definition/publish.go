@@ -55,7 +55,7 @@ func Publish(crd *CustomResourceDefinition, version string) (Published, error) {
 	if s != nil {
 		describeLayers(marked, crd.noDelete(version))
 		p.open = !crd.Spec.Pruned(version) || schema.IsTrue(s.PreserveUnknownFields) || schema.IsTrue(s.NoPrune)
-		p.schema = structuralBuilder{published: true}.build(s, skeleton.Build(s))
+		p.schema = structuralBuilder{published: true}.build(s, skeleton.Build(s).Binding())
 	}
 	return p, nil
 }

@@ -19,7 +19,7 @@ import (
 // x-kubernetes-preserve-unknown-fields. The structural form of a nil schema
 // accepts any object.
 func structuralForm(s *schema.Schema, sk *skeleton.Skeleton) *schema.Schema {
-	return structuralBuilder{}.build(s, sk)
+	return structuralBuilder{}.build(s, sk.Binding())
 }
 
 type structuralBuilder struct {
@@ -30,11 +30,12 @@ type structuralBuilder struct {
 	published bool
 }
 
-func (b structuralBuilder) build(s *schema.Schema, sk *skeleton.Skeleton) *schema.Schema {
+// build returns the structural form of a schema. shape is the binding of its skeleton.
+func (b structuralBuilder) build(s, shape *schema.Schema) *schema.Schema {
 	if s == nil {
 		return &schema.Schema{Type: "object", PreserveUnknownFields: new(true)}
 	}
-	out := b.node(s, sk.Binding())
+	out := b.node(s, shape)
 	if out.Type == "" && s.PreserveUnknownFields == nil && s.NoPrune == nil {
 		out.PreserveUnknownFields = nil
 	}

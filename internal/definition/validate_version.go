@@ -17,6 +17,7 @@ type readVersion struct {
 	schema     *schema.Schema // nil if the version has none, and if err is set
 	err        error
 	structural *schema.Schema // the schema in structural form, set by readVersions
+	shape      *schema.Schema // the skeleton with the types of all valid values, set by readVersions
 	omitRules  bool           // upstream leaves out the CEL rules
 }
 
@@ -25,7 +26,8 @@ type readVersion struct {
 func readVersions(crd *CustomResourceDefinition) []readVersion {
 	out := decodeVersions(crd)
 	for i := range out {
-		out[i].structural = structuralForm(out[i].schema, skeleton.Build(out[i].schema))
+		out[i].shape = skeleton.Build(out[i].schema).Binding()
+		out[i].structural = structuralBuilder{}.build(out[i].schema, out[i].shape)
 	}
 	return out
 }
@@ -60,13 +62,22 @@ func (w Write) validateVersion(crd *CustomResourceDefinition, r *readVersion) fi
 	var errs field.ErrorList
 	if w.changesSchema(crd, r.index) {
 		errs = append(errs, forbidden(path, skeleton.Rules{NotPruned: !crd.Spec.Pruned(v.Name)}.Check(r.schema))...)
-		errs = append(errs, crd.validateMarkers(v, path)...)
-		errs = append(errs, forbidden(path, validateRulePlaces(r.schema, skeleton.Build(r.schema).Binding()))...)
+		errs = append(errs, w.validateMarkers(crd, r, path)...)
+		errs = append(errs, forbidden(path, validateRulePlaces(r.schema, r.shape))...)
 	}
 	if w.APIVersion == V1beta1 {
 		errs = append(errs, forbidden(path, immutability.ValidateV1beta1(w.oldSchema(v.Name), r.schema))...)
 	}
 	return errs
+}
+
+// validateMarkers validates the markers of a version. Without an annotation, the decoded schema is that of the version itself.
+func (w Write) validateMarkers(crd *CustomResourceDefinition, r *readVersion, path *field.Path) field.ErrorList {
+	v := &crd.Spec.Versions[r.index]
+	if crd.Annotations[immutability.Annotation] == "" {
+		return crd.validateMarkersOf(v, r.schema, path)
+	}
+	return crd.validateMarkers(v, path)
 }
 
 // validateMissing reports a version without a schema if v1 requires one, and if

@@ -41,8 +41,7 @@ func (s *Server) replace(crd *definition.CustomResourceDefinition) {
 	}
 }
 
-// compileAhead compiles a large definition that was created or changed, before the first request needs it. It opens nothing. If the
-// definition cannot be compiled, each request gets the error.
+// compileAhead compiles a large definition that was created or changed, before the first request needs it. It opens nothing.
 func (s *Server) compileAhead(r *served.Resource) {
 	if !s.loaded.Load() || r.HasCompiledWrites() || !s.ahead.Takes(r.CRD, time.Now()) {
 		return
@@ -50,9 +49,7 @@ func (s *Server) compileAhead(r *served.Resource) {
 	// This counts as a use: the resource is closed if no request follows.
 	r.Acquire()
 	defer r.Release()
-	if r.Compile() == nil {
-		_ = r.CompileWrites() // as above
-	}
+	_ = r.CompileAll() // each request gets the error
 }
 
 // drop stops serving a definition.
