@@ -13,7 +13,7 @@ func derive(s *schema.Schema) *node {
 	if s == nil {
 		s = &schema.Schema{}
 	}
-	b := &builder{}
+	b := &builder{leaves: map[leaf]*node{}}
 	return b.place(part{s: s, direct: true, spine: true})
 }
 
@@ -22,6 +22,8 @@ type builder struct {
 	// parts is a stack. On top are the parts of the node that is being merged, below
 	// them those of the nodes around it.
 	parts []part
+	// leaves has one node for each kind of leaf, see shared.
+	leaves map[leaf]*node
 }
 
 // place returns the node of p and of the parts that logic adds to it.
@@ -135,7 +137,7 @@ func (b *builder) named(parts []part, n *node, of func(*schema.Schema) map[strin
 		if also := others[name]; also != nil {
 			out[name] = n.note(b.merge(fold(also, c)))
 		} else {
-			out[name] = n.note(b.place(c))
+			out[name] = b.shared(n.note(b.place(c)))
 		}
 	}
 	for name, parts := range others {
