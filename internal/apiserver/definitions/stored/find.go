@@ -7,7 +7,7 @@ type place struct{ version, start, end int }
 // JSON, or has something that it does not expect.
 func findSchemas(data []byte) ([]place, bool) {
 	f := &finder{scanner: scanner{data: data}}
-	ok := f.object(map[string]func() bool{"spec": f.spec})
+	ok := f.object("spec", f.spec)
 	f.space()
 	return f.found, ok && f.at == len(data)
 }
@@ -19,20 +19,18 @@ type finder struct {
 	version int
 }
 
-func (f *finder) spec() bool { return f.object(map[string]func() bool{"versions": f.versions}) }
+func (f *finder) spec() bool { return f.object("versions", f.versions) }
 
 func (f *finder) versions() bool {
-	inVersion := map[string]func() bool{"schema": f.validation}
 	return f.list(func(i int) bool {
 		f.version = i
-		return f.object(inVersion)
+		return f.object("schema", f.validation)
 	})
 }
 
-func (f *finder) validation() bool {
-	return f.object(map[string]func() bool{"openAPIV3Schema": f.schema})
-}
+func (f *finder) validation() bool { return f.object("openAPIV3Schema", f.schema) }
 
+// schema scans a schema. Only an object is cut out.
 func (f *finder) schema() bool {
 	start := f.at
 	if f.next() != '{' {
@@ -45,14 +43,14 @@ func (f *finder) schema() bool {
 	return true
 }
 
-// object scans an object. It calls a function for the values of some keys. Another value than an object is scanned too. It returns false if
-// one of these keys occurs twice, or if a key is not written as usual.
-func (f *finder) object(wanted map[string]func() bool) bool {
+// object scans an object, and calls a function for the value of one key. A value that is no object is only scanned. It returns false if the
+// key occurs twice, or if a key is not written as usual.
+func (f *finder) object(wanted string, inside func() bool) bool {
 	if f.space(); f.next() != '{' {
 		return f.value(0)
 	}
 	f.at++
-	seen := 0
+	seen := false
 	return f.items('}', func(int) bool {
 		start := f.at
 		if !f.text() {
@@ -67,15 +65,16 @@ func (f *finder) object(wanted map[string]func() bool) bool {
 		if !f.skip(':') {
 			return false
 		}
-		if inside := wanted[string(key)]; inside != nil {
-			seen++
-			return seen == 1 && inside() // there is one wanted key
+		if string(key) != wanted {
+			return f.value(0)
 		}
-		return f.value(0)
+		twice := seen
+		seen = true
+		return !twice && inside()
 	})
 }
 
-// list scans a list. It calls a function for each item. Another value than a list is scanned too.
+// list scans a list, and calls a function for each item. A value that is no list is only scanned.
 func (f *finder) list(item func(i int) bool) bool {
 	if f.space(); f.next() != '[' {
 		return f.value(0)
