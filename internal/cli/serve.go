@@ -111,6 +111,7 @@ func (s *serveSettings) run(cmd *cobra.Command, log *slog.Logger) error {
 	context.AfterFunc(cmd.Context(), func() { log.Info("server stops") })
 	return server.Run(cmd.Context(), func() {
 		heap.Grow(cmd.Context())
+		heap.Shrink(cmd.Context())
 		log.Info("server is ready", "url", server.URL(), "kubeconfig", server.Kubeconfig())
 		s.log.announce(cmd.OutOrStdout(), slog.LevelInfo, fmt.Sprintf("ready at %s, kubeconfig %s", server.URL(), server.Kubeconfig()))
 	})

@@ -6,28 +6,36 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"testing"
-	"time"
 
 	"holdfast.dev/holdfast/internal/cli/heap"
 )
 
+const megabyte = 1 << 20
+
 func TestPercentOf(t *testing.T) {
 	t.Parallel()
+	const gigabyte = 1024 * megabyte
 	tests := map[string]struct {
-		live      uint64
-		sinceLast time.Duration
-		want      int
+		live, pointers uint64
+		perSecond      float64
+		want           int
 	}{
-		"a small heap of a busy process grows by the room": {live: 32 << 20, sinceLast: time.Second, want: 400},
-		"the percentage has steps":                         {live: 50 << 20, sinceLast: time.Second, want: 250},
-		"a large heap doubles":                             {live: 1 << 30, sinceLast: time.Second, want: 100},
-		"an idle process keeps a small heap":               {live: 32 << 20, sinceLast: time.Minute, want: 100},
-		"nothing is known":                                 {live: 0, sinceLast: time.Second, want: 100},
+		"a small heap of a busy process grows by the room":   {live: 32 * megabyte, pointers: 20 * megabyte, perSecond: 100 * megabyte, want: 400},
+		"a small heap gets ten seconds":                      {live: 32 * megabyte, pointers: 20 * megabyte, perSecond: 8 * megabyte, want: 250},
+		"a small heap of an idle process doubles":            {live: 32 * megabyte, pointers: 20 * megabyte, perSecond: megabyte / 2, want: 100},
+		"a middle heap of an idle process":                   {live: 128 * megabyte, pointers: 100 * megabyte, perSecond: megabyte, want: 50},
+		"a large heap of a busy process doubles":             {live: gigabyte, pointers: gigabyte, perSecond: 200 * megabyte, want: 100},
+		"a large heap with some work":                        {live: gigabyte, pointers: gigabyte, perSecond: 10 * megabyte, want: 48},
+		"a large heap with little work":                      {live: gigabyte, pointers: gigabyte, perSecond: megabyte, want: 25},
+		"a large heap of texts grows by the room":            {live: gigabyte, pointers: 64 * megabyte, perSecond: 500 * megabyte, want: 12},
+		"a large heap of texts, of an idle process":          {live: gigabyte, pointers: 64 * megabyte, perSecond: megabyte, want: 6},
+		"a very large heap of texts has a lowest percentage": {live: 8 * gigabyte, pointers: 64 * megabyte, perSecond: megabyte, want: 5},
+		"nothing is known":                                   {perSecond: megabyte, want: 100},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := heap.PercentOf(test.live, test.sinceLast); got != test.want {
+			if got := heap.PercentOf(heap.Usage{Live: test.live, Pointers: test.pointers}, test.perSecond); got != test.want {
 				t.Errorf("%d, want %d", got, test.want)
 			}
 		})
@@ -41,10 +49,12 @@ func TestGrow(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	heap.Grow(ctx)
-	// The first collection tells nothing about the time between two of them.
-	collect()
-	collect()
-	if collect(); percent() <= defaultPercent {
+	// The first collection tells nothing about the rate of allocations.
+	for range 3 {
+		garbage(64 * megabyte)
+		collect()
+	}
+	if percent() <= defaultPercent {
 		t.Errorf("%d%% with Grow, want more than Go's default", percent())
 	}
 	stop()
@@ -64,6 +74,17 @@ func TestGrowWithSetting(t *testing.T) {
 			t.Errorf("%d%%, want that of the user", percent())
 		}
 	}
+}
+
+// sink keeps the compiler from leaving out an allocation.
+var sink []byte
+
+// garbage allocates so many bytes, and keeps none of them.
+func garbage(bytes int) {
+	for range bytes / megabyte {
+		sink = make([]byte, megabyte)
+	}
+	sink = nil
 }
 
 // defaultPercent is by how many percent the heap may grow by default.
