@@ -172,7 +172,7 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	}
 	return resourcesStage{
 		server: server, hooks: i.hooks, readiness: readiness, keep: admission.Keep,
-		source: newInProcess(stores, i.Router),
+		source: newInProcess(stores, i.Router, stored.shared),
 		migrator: migration.New(migration.Config{
 			Objects: stored.readable, Stores: stores, Custom: customResources, IsRemote: i.Router.IsRemote, Shorten: definitionStatus.Shorten,
 			History: stored.recorder, Patience: b.Config.MigrationPatience, Rate: b.Config.MigrationRate,

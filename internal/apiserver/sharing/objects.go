@@ -53,6 +53,12 @@ func (o *Objects) Share(resource schema.GroupResource, obj runtime.Object) {
 	o.remember(keys, obj, size)
 }
 
+// ShareCopy lets a copy of an object share its parts with that object, or else as Share does. It does not remember the copy: the object that it
+// remembers belongs to the watch cache, which keeps it anyway.
+func (o *Objects) ShareCopy(resource schema.GroupResource, obj runtime.Object) {
+	o.share(resource, obj)
+}
+
 // ShareItem is Share for an item of a list. To remember the item itself would keep the memory of all items of the list.
 func (o *Objects) ShareItem(resource schema.GroupResource, item runtime.Object) {
 	keys, size := o.share(resource, item)

@@ -164,6 +164,30 @@ func TestItems(t *testing.T) {
 	runtime.KeepAlive(objects)
 }
 
+// TestShareCopy checks that a copy of an object shares its parts, and that later objects share with the object itself.
+func TestShareCopy(t *testing.T) {
+	objects := newObjects()
+	fill := newFiller(3)
+	for range 50 {
+		original := &corev1.Pod{}
+		fill.change(original)
+		original.UID = types.UID(fmt.Sprint(fill.Uint64()))
+		objects.Share(pods, original)
+		copied := original.DeepCopy()
+		objects.ShareCopy(pods, copied)
+		if diff := cmp.Diff(original, copied); diff != "" {
+			t.Fatalf("the copy has changed (-want +got):\n%s", diff)
+		}
+		if !sharesData(reflect.ValueOf(copied).Elem(), reflect.ValueOf(original).Elem()) {
+			t.Fatal("the copy shares nothing")
+		}
+		kept, ok := objects.earlier.Get(key{pods, original.UID}, func(k8sruntime.Object) bool { return true })
+		if !ok || kept != k8sruntime.Object(original) {
+			t.Fatal("the original is not remembered any more")
+		}
+	}
+}
+
 // TestOtherObjects shares nothing of objects without a protobuf encoding, and of nil objects.
 func TestOtherObjects(t *testing.T) {
 	var none *Objects

@@ -8,9 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
+	"holdfast.dev/holdfast/internal/apiserver/sharing"
 	"holdfast.dev/holdfast/internal/replacement"
 )
 
@@ -26,6 +28,31 @@ type Store interface {
 // NewObjects returns the objects of a store in this process. They are shared with the watch cache of the store, so they must not be
 // changed. An object of a watch may be a runtime.CacheableObject, which implements metav1.Object too.
 func NewObjects(store Store) cache.ListerWatcherWithContext { return objects{store} }
+
+// NewKeptObjects is NewObjects for readers that keep the objects: it implements inprocess.Keeper. What a reader keeps shares its parts with the
+// watch cache.
+func NewKeptObjects(store Store, resource schema.GroupResource, shared *sharing.Objects) cache.ListerWatcherWithContext {
+	return keptObjects{objects{store}, resource, shared}
+}
+
+// keptObjects are objects that readers keep.
+type keptObjects struct {
+	objects
+	resource schema.GroupResource
+	shared   *sharing.Objects
+}
+
+// Keep returns the object of an event, for a reader that keeps it. The watch cache wraps the objects of some events, and such a wrapper only
+// returns copies. The copy then shares its parts with the object in the watch cache, which package sharing has seen before.
+func (o keptObjects) Keep(obj runtime.Object) runtime.Object {
+	wrapper, ok := obj.(runtime.CacheableObject)
+	if !ok {
+		return obj
+	}
+	own := wrapper.GetObject()
+	o.shared.ShareCopy(o.resource, own)
+	return own
+}
 
 // objects lists and watches the objects of one store, as the handlers of the API do.
 type objects struct{ store Store }

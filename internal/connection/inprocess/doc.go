@@ -12,8 +12,11 @@
 //
 // It is right as long as this holds:
 //
-//   - No reader changes an object of a watch cache. An informer holds copies, because its users may change objects, for example in a
-//     transform function. The garbage collector reads the metadata of the objects and changes nothing.
+//   - No reader changes an object of a watch cache. An informer holds the objects of the watch cache, or copies that share their parts
+//     ([Keeper]), so its users change none of them, as for every shared informer. A transform function makes a new object. If an
+//     object of a watch cache differs from etcd, an audit finds it (package cacheaudit). The garbage collector reads the metadata of the
+//     objects and changes nothing. With KUBE_CACHE_MUTATION_DETECTOR=true in its environment, a process ends if a user of an informer changes
+//     an object.
 //   - A store returns the objects as the API does: in the version of the resource, with the Go types of k8s.io/api, and with defaults.
 //   - The readers are parts of the server that act for the server. Through the API they would send their requests as an administrator
 //     without limits, so authorization would allow each of them. A source is not given to code that acts for a client.

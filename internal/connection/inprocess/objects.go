@@ -35,6 +35,9 @@ func (o objects) list(ctx context.Context, options metav1.ListOptions) (runtime.
 	if err != nil {
 		return nil, err
 	}
+	if _, ok := all.(Keeper); ok {
+		return list, nil
+	}
 	return list.DeepCopyObject(), nil
 }
 
@@ -47,7 +50,10 @@ func (o objects) watch(ctx context.Context, options metav1.ListOptions) (watch.I
 	if err != nil {
 		return nil, err
 	}
-	return copied(events), nil
+	if keeper, ok := all.(Keeper); ok {
+		return kept(events, keeper.Keep), nil
+	}
+	return kept(events, copyOf), nil
 }
 
 // open returns the objects in the process, or those of the API. The latter need no copies, but the server rarely reads them.
@@ -73,12 +79,12 @@ func (o objects) api() (cache.ListerWatcherWithContext, error) {
 	return cache.NewFilteredListWatchFromClient(client, o.resource.Resource, metav1.NamespaceAll, func(*metav1.ListOptions) {}), nil
 }
 
-// copied returns a watch with copies of the objects of another watch, and ends that watch when it ends itself.
-func copied(events watch.Interface) watch.Interface {
-	copies := make(chan watch.Event)
-	proxy := watch.NewProxyWatcher(copies)
+// kept returns a watch with what an informer keeps of the objects of another watch, and ends that watch when it ends itself.
+func kept(events watch.Interface, keep func(runtime.Object) runtime.Object) watch.Interface {
+	objects := make(chan watch.Event)
+	proxy := watch.NewProxyWatcher(objects)
 	go func() {
-		defer close(copies)
+		defer close(objects)
 		defer events.Stop()
 		for {
 			select {
@@ -87,7 +93,7 @@ func copied(events watch.Interface) watch.Interface {
 					return
 				}
 				select {
-				case copies <- watch.Event{Type: event.Type, Object: copyOf(event.Object)}:
+				case objects <- watch.Event{Type: event.Type, Object: keep(event.Object)}:
 				case <-proxy.StopChan():
 					return
 				}

@@ -84,6 +84,50 @@ func TestWatchCopies(t *testing.T) {
 	}
 }
 
+// keptObjects are objects of a watch cache that informers keep.
+type keptObjects struct{ *cache.ListWatch }
+
+// Keep implements inprocess.Keeper.
+func (keptObjects) Keep(obj runtime.Object) runtime.Object {
+	if wrapper, ok := obj.(shared); ok {
+		return wrapper.ConfigMap
+	}
+	return obj
+}
+
+// TestKeeper checks that an informer keeps the objects of a source that lets it.
+func TestKeeper(t *testing.T) {
+	t.Parallel()
+	list, events := &corev1.ConfigMapList{Items: []corev1.ConfigMap{*configMap()}}, watch.NewFakeWithChanSize(2, false)
+	defer events.Stop()
+	informed := inprocess.ListWatch(func(schema.GroupVersionResource) cache.ListerWatcherWithContext {
+		return keptObjects{&cache.ListWatch{
+			ListWithContextFunc:  func(context.Context, metav1.ListOptions) (runtime.Object, error) { return list, nil },
+			WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return events, nil },
+		}}
+	}, corev1.SchemeGroupVersion.WithResource("configmaps"))
+	got, err := informed.ListWithContext(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != runtime.Object(list) {
+		t.Error("the list is a copy")
+	}
+	kept, err := informed.WatchWithContext(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Stop()
+	cached := configMap()
+	events.Add(cached)
+	events.Modify(shared{cached})
+	for _, want := range []watch.EventType{watch.Added, watch.Modified} {
+		if event := <-kept.ResultChan(); event.Type != want || event.Object != runtime.Object(cached) {
+			t.Errorf("%s of %p, want %s of %p", event.Type, event.Object, want, cached)
+		}
+	}
+}
+
 // TestWatchStops checks that the end of a watch ends the watch of the cache, also if an event waits for a reader.
 func TestWatchStops(t *testing.T) {
 	t.Parallel()
