@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,20 +18,7 @@ func TestShrinker(t *testing.T) {
 	t.Parallel()
 	// A look says how many MB the process allocates in two seconds, and how many it could return then.
 	type look struct{ allocates, spare uint64 }
-	repeat := func(times int, l look) []look {
-		var all []look
-		for range times {
-			all = append(all, l)
-		}
-		return all
-	}
-	join := func(parts ...[]look) []look {
-		var all []look
-		for _, part := range parts {
-			all = append(all, part...)
-		}
-		return all
-	}
+	repeat := func(times int, l look) []look { return slices.Repeat([]look{l}, times) }
 	burst, quiet := repeat(5, look{200, 100}), repeat(60, look{1, 100})
 	tests := map[string]struct {
 		pointers uint64 // in MB
@@ -39,12 +27,12 @@ func TestShrinker(t *testing.T) {
 	}{
 		"an idle process returns nothing":          {pointers: 40, looks: quiet},
 		"a busy process returns nothing":           {pointers: 40, looks: repeat(60, look{200, 100})},
-		"once after a burst":                       {pointers: 40, looks: join(burst, quiet), want: []int{5}},
-		"not while the rest would be needed again": {pointers: 40, looks: join(burst, repeat(60, look{20, 100}))},
-		"not for little":                           {pointers: 40, looks: join(burst, repeat(60, look{1, 10}))},
-		"after each burst":                         {pointers: 40, looks: join(burst, quiet, burst, quiet), want: []int{5, 70}},
-		"later if the last return is not long ago": {pointers: 400, looks: join(burst, quiet[:1], burst, quiet), want: []int{5, 25}},
-		"once, if less work goes on":               {pointers: 400, looks: join(burst, repeat(60, look{10, 400})), want: []int{5}},
+		"once after a burst":                       {pointers: 40, looks: slices.Concat(burst, quiet), want: []int{5}},
+		"not while the rest would be needed again": {pointers: 40, looks: slices.Concat(burst, repeat(60, look{20, 100}))},
+		"not for little":                           {pointers: 40, looks: slices.Concat(burst, repeat(60, look{1, 10}))},
+		"after each burst":                         {pointers: 40, looks: slices.Concat(burst, quiet, burst, quiet), want: []int{5, 70}},
+		"later if the last return is not long ago": {pointers: 400, looks: slices.Concat(burst, quiet[:1], burst, quiet), want: []int{5, 25}},
+		"once, if less work goes on":               {pointers: 400, looks: slices.Concat(burst, repeat(60, look{10, 400})), want: []int{5}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -62,13 +50,8 @@ func TestShrinker(t *testing.T) {
 					got = append(got, i)
 				}
 			}
-			if len(got) != len(test.want) {
-				t.Fatalf("returned at the looks %v, want %v", got, test.want)
-			}
-			for i := range got {
-				if got[i] != test.want[i] {
-					t.Errorf("returned at the looks %v, want %v", got, test.want)
-				}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("returned at the looks %v, want %v", got, test.want)
 			}
 		})
 	}
