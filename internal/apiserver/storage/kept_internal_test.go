@@ -24,7 +24,7 @@ func (w wrapped) CacheEncode(_ runtime.Identifier, encode func(runtime.Object, i
 // GetObject implements runtime.CacheableObject.
 func (w wrapped) GetObject() runtime.Object { return w.Pod.DeepCopy() }
 
-// TestKeep checks what a reader keeps of an object of the watch cache: the object, or a copy that shares its parts.
+// TestKeep checks that a reader keeps an object that shares its parts with the one in the watch cache.
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	resource, shared := schema.GroupResource{Resource: "pods"}, sharing.New()
@@ -39,18 +39,17 @@ func TestKeep(t *testing.T) {
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Args: []string{"--listen=:8080"}}}},
 	}
 	shared.Share(resource, cached)
-	objects := keptObjects{resource: resource, shared: shared}
-	if got := objects.Keep(cached); got != runtime.Object(cached) {
-		t.Error("a reader keeps a copy of an object that is not wrapped")
-	}
-	got, ok := objects.Keep(wrapped{cached}).(*corev1.Pod)
-	if !ok || got == cached {
-		t.Fatalf("a reader keeps %T", got)
-	}
-	if diff := cmp.Diff(cached, got); diff != "" {
-		t.Errorf("kept object (-want +got):\n%s", diff)
-	}
-	if &got.ManagedFields[0] != &cached.ManagedFields[0] || &got.Spec.Containers[0] != &cached.Spec.Containers[0] {
-		t.Error("the copy has managed fields or containers of its own")
+	objects, want := keptObjects{resource: resource, shared: shared}, cached.DeepCopy()
+	for name, obj := range map[string]runtime.Object{"wrapped": wrapped{cached}, "copied": cached.DeepCopy()} {
+		got, ok := objects.Keep(obj).(*corev1.Pod)
+		if !ok || got == cached {
+			t.Fatalf("%s: a reader keeps %T", name, got)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: kept object (-want +got):\n%s", name, diff)
+		}
+		if &got.ManagedFields[0] != &cached.ManagedFields[0] || &got.Spec.Containers[0] != &cached.Spec.Containers[0] {
+			t.Errorf("%s: the object has managed fields or containers of its own", name)
+		}
 	}
 }

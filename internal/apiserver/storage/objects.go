@@ -42,16 +42,15 @@ type keptObjects struct {
 	shared   *sharing.Objects
 }
 
-// Keep returns the object of an event, for a reader that keeps it. The watch cache wraps the objects of some events, and such a wrapper only
-// returns copies. The copy then shares its parts with the object in the watch cache, which package sharing has seen before.
+// Keep returns the object of an event, for a reader that keeps it. The object belongs to this watch alone: the watch cache copies the objects that it
+// has, or wraps them, and such a wrapper only returns copies. The copy then shares its parts with the object in the watch cache, or with
+// another one of its owner or its resource, as package sharing remembers them.
 func (o keptObjects) Keep(obj runtime.Object) runtime.Object {
-	wrapper, ok := obj.(runtime.CacheableObject)
-	if !ok {
-		return obj
+	if wrapper, ok := obj.(runtime.CacheableObject); ok {
+		obj = wrapper.GetObject()
 	}
-	own := wrapper.GetObject()
-	o.shared.ShareCopy(o.resource, own)
-	return own
+	o.shared.ShareCopy(o.resource, obj)
+	return obj
 }
 
 // objects lists and watches the objects of one store, as the handlers of the API do.

@@ -12,8 +12,8 @@
 //
 // It is right as long as this holds:
 //
-//   - No reader changes an object of a watch cache. An informer holds the objects of the watch cache, or copies that share their parts
-//     ([Keeper]), so its users change none of them, as for every shared informer. A transform function makes a new object. If an
+//   - No reader changes an object of a watch cache. An informer holds the objects of a list of the watch cache, or copies that share
+//     their parts with the watch cache ([Keeper]), so its users change none of them, as for every shared informer. A transform function makes a new object. If an
 //     object of a watch cache differs from etcd, an audit finds it (package cacheaudit). The garbage collector reads the metadata of the
 //     objects and changes nothing. With KUBE_CACHE_MUTATION_DETECTOR=true in its environment, a process ends if a user of an informer changes
 //     an object.
