@@ -25,6 +25,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/routes"
 	"holdfast.dev/holdfast/internal/apiserver/serviceip"
 	"holdfast.dev/holdfast/internal/apiserver/start"
+	"holdfast.dev/holdfast/internal/apiserver/watches"
 	"holdfast.dev/holdfast/internal/definition"
 )
 
@@ -87,6 +88,24 @@ func (i installer) installApplies(kinds []builtin.Kind) error {
 			}
 			if err := i.routes.Replace(i.server.Handler.GoRestfulContainer, http.MethodPatch, endpoint.Path(), endpoint.Function); err != nil {
 				return fmt.Errorf("serve applies of %s: %w", resource, err)
+			}
+		}
+	}
+	return nil
+}
+
+// watchKinds serves the usual watches of the built-in kinds.
+func (i installer) watchKinds(kinds []builtin.Kind, server *watches.Server) error {
+	codecs := watches.Codecs{Scheme: i.Scheme, Serializer: builtin.NewCodecs(i.Scheme, i.Codecs)}
+	for _, kind := range kinds {
+		for _, gv := range kind.Versions {
+			for name, storage := range kind.Resources {
+				if strings.Contains(name, "/") {
+					continue // a subresource
+				}
+				if err := server.Add(gv.WithResource(name), storage, codecs); err != nil {
+					return err
+				}
 			}
 		}
 	}

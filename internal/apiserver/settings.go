@@ -25,10 +25,12 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/fairness"
+	"holdfast.dev/holdfast/internal/apiserver/handover"
 	"holdfast.dev/holdfast/internal/apiserver/maintenance"
 	"holdfast.dev/holdfast/internal/apiserver/requestbody"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
+	"holdfast.dev/holdfast/internal/apiserver/watches"
 	"holdfast.dev/holdfast/internal/native"
 )
 
@@ -93,6 +95,18 @@ func applyCancellation(config *genericapiserver.Config) {
 	}
 }
 
+// applyWatches lets the filters of a watch end when the watch has begun, and serves the usual watches of built-in kinds. It goes around all other
+// filters, and is the last one in front of the handlers.
+func applyWatches(config *genericapiserver.Config, server *watches.Server) {
+	inner := config.BuildHandlerChainFunc
+	config.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
+		into := handover.Into(server.Wrap(next), handover.Config{
+			Resolver: c.RequestInfoResolver, Group: c.WatchRequestWaitGroup, IsAudited: c.AuditBackend != nil,
+		})
+		return handover.Around(inner(into, c))
+	}
+}
+
 // applyFairness limits concurrent requests by priority levels. The server receives the body
 // of a request before the request counts against the limit.
 func applyFairness(config *genericapiserver.Config, clients *start.Clients) {
@@ -100,7 +114,7 @@ func applyFairness(config *genericapiserver.Config, clients *start.Clients) {
 	// servers in one process.
 	flowcontrolmetrics.Register()
 	seats := config.MaxRequestsInFlight + config.MaxMutatingRequestsInFlight
-	config.FlowControl = fairness.NewFlowControl(flowcontrol.New(clients.Informers, clients.Typed.FlowcontrolV1(), seats))
+	config.FlowControl = handover.Count(fairness.NewFlowControl(flowcontrol.New(clients.Informers, clients.Typed.FlowcontrolV1(), seats)))
 	inner := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
 		return fairness.WithBodies(inner(next, c), c.MaxRequestBodyBytes)

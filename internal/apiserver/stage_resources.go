@@ -3,6 +3,7 @@ package apiserver
 import (
 	"fmt"
 	"maps"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -23,6 +24,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/apiserver/validity"
+	"holdfast.dev/holdfast/internal/apiserver/watches"
 	"holdfast.dev/holdfast/internal/connection/inprocess"
 	"holdfast.dev/holdfast/internal/definition"
 )
@@ -56,6 +58,8 @@ type resourcesStage struct {
 // serveResources is the stage that opens the registries and installs them. On an
 // error it leaves nothing open.
 func serveResources(b start.Base, stored storageStage, identity identity.Stage, admission plugins.Stage) (_ resourcesStage, err error) {
+	watched := watches.New(time.Duration(b.Generic.MinRequestTimeout) * time.Second)
+	applyWatches(b.Generic, watched)
 	server, err := b.Generic.Complete(b.Clients.Informers).New("holdfast", genericapiserver.NewEmptyDelegate())
 	if err != nil {
 		return resourcesStage{}, fmt.Errorf("build server: %w", err)
@@ -123,6 +127,9 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	})
 	definitionStatus := definitions.NewStatusRegistry(status, judge)
 	if err := i.installKinds(registries.Kinds, i.definitionGroup(registry, definitionStatus)); err != nil {
+		return resourcesStage{}, err
+	}
+	if err := i.watchKinds(registries.Kinds, watched); err != nil {
 		return resourcesStage{}, err
 	}
 	readiness := storage.NewReadiness(stored.readable, registries.Stores)

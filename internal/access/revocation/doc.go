@@ -4,7 +4,7 @@
 //
 //	registry := revocation.NewRegistry()
 //	requests := registry.Request(union.New(registry.Certificate(certificates), bearertoken.New(registry.Token(tokens))))
-//	handler = registry.WithSessions(handler, isLongRunning)
+//	handler = registry.WithSessions(handler, isLongRunning, atEnd)
 //	err := registry.Watch(ctx, client, changed)
 //
 // A credential is a client certificate or a bearer token. An entry of the list names one

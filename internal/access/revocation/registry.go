@@ -116,13 +116,15 @@ type sessionKey struct{}
 // WithSessions wraps the handler of all requests. When a credential is revoked, it cancels the
 // contexts of the long-running requests, such as watches, that were authenticated with it. Other
 // requests that have begun still get their response. One of them may be the request with which a
-// client revokes its own credential.
-func (r *Registry) WithSessions(next http.Handler, isLongRunning request.LongRunningRequestCheck) http.Handler {
+// client revokes its own credential. atEnd calls a function when the request of a context ends, which is not before the handler has returned.
+func (r *Registry) WithSessions(next http.Handler, isLongRunning request.LongRunningRequestCheck, atEnd func(context.Context, func())) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithCancel(req.Context())
-		defer cancel()
 		s := &session{end: cancel, isLongRunning: isLongRunning}
-		defer r.remove(s)
+		defer atEnd(ctx, func() {
+			r.remove(s)
+			cancel()
+		})
 		next.ServeHTTP(w, req.WithContext(context.WithValue(ctx, sessionKey{}, s)))
 	})
 }

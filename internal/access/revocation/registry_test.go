@@ -84,7 +84,7 @@ func TestSetEndsSessions(t *testing.T) {
 		began <- response.User.GetName()
 		<-req.Context().Done()
 		ended <- info.Verb + " of " + response.User.GetName()
-	}), isLongRunning)
+	}), isLongRunning, func(_ context.Context, do func()) { do() })
 	ctx, cancel := context.WithCancel(t.Context())
 	send := func(verb, name string) string {
 		req := httptest.NewRequestWithContext(ctx, http.MethodGet, "/?verb="+verb, nil)

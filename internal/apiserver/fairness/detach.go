@@ -8,6 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/responsewriter"
 	"k8s.io/apiserver/pkg/server/routine"
 
+	"holdfast.dev/holdfast/internal/apiserver/handover"
 	"holdfast.dev/holdfast/internal/apiserver/stack"
 )
 
@@ -49,14 +50,16 @@ func Detach(next http.Handler) http.Handler {
 			panic(http.ErrAbortHandler)
 		}
 		begin := time.Now()
-		defer func() {
+		defer handover.AtEnd(client, func() {
 			if client.Err() != nil && time.Since(begin) < hasty {
 				paced.charge(of)
 			}
-		}()
+		})
 		d := &detached{client: client, leave: leave, answer: newAnswer(w)}
 		ctx := context.WithValue(context.WithoutCancel(client), detachedKey{}, d)
-		next.ServeHTTP(responsewriter.WrapForHTTP1Or2(d.answer), req.WithContext(ctx))
+		w = responsewriter.WrapForHTTP1Or2(d.answer)
+		handover.WriteTo(ctx, w)
+		next.ServeHTTP(w, req.WithContext(ctx))
 	})
 }
 
@@ -70,7 +73,7 @@ func Attach(next http.Handler) http.Handler {
 		// With the feature gate APIServingWithRoutine, a watch is served after the handlers have returned. Its
 		// context then ends with that of the client.
 		if routine.TaskFrom(ctx) == nil {
-			defer stop()
+			defer handover.AtEnd(ctx, stop)
 		}
 		next.ServeHTTP(w, req.WithContext(ctx))
 	})

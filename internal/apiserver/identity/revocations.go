@@ -12,6 +12,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/access"
 	"holdfast.dev/holdfast/internal/access/revocation"
+	"holdfast.dev/holdfast/internal/apiserver/handover"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 )
 
@@ -19,7 +20,7 @@ import (
 func applySessions(config *genericapiserver.Config, revocations *revocation.Registry) {
 	inner := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(next http.Handler, c *genericapiserver.Config) http.Handler {
-		return revocations.WithSessions(inner(next, c), c.LongRunningFunc)
+		return revocations.WithSessions(inner(next, c), c.LongRunningFunc, handover.AtEnd)
 	}
 }
 
