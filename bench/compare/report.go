@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"holdfast.dev/holdfast/bench/manifest"
 )
 
 // disturbance returns the number of samples, how many measurements were discarded because they were disturbed, and how many samples
@@ -100,7 +102,7 @@ authenticate clients by certificates, and write no audit log. This measured the 
   again, up to %s, and uses the least disturbed attempt. It took %d samples and discarded %d attempts. %d samples stayed disturbed.
 `, slices.Min(counts), slices.Max(counts), f.Settings.Fields,
 		kilobytes(customResource(f.Settings).instance("client-00", 1)),
-		kilobytes(configMap("client-00", 1)), 100*f.Settings.Others, plural(f.Settings.Repeats, "time"), taken, repeated, disturbed)
+		kilobytes(manifest.ConfigMap("client-00", 1)), 100*f.Settings.Others, plural(f.Settings.Repeats, "time"), taken, repeated, disturbed)
 	if !f.quiet() {
 		b.WriteString(`
 **Other work ran on the machine during this run.** This raises the CPU time of a request on both sides. The

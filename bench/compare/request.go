@@ -23,12 +23,6 @@ func (r resource) target() target {
 	return target{path: "/apis/" + r.group + "/v1/namespaces/default/" + r.plural(), instance: r.instance, change: r.change}
 }
 
-func configMaps() target {
-	return target{path: "/api/v1/namespaces/default/configmaps", instance: configMap, change: func(generation int) object {
-		return object{"data": object{"generation": fmt.Sprint(generation)}}
-	}}
-}
-
 // worker is one client. It works on an object of its own.
 type worker struct {
 	*side.Client

@@ -1,9 +1,10 @@
 package compare
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
+
+	"holdfast.dev/holdfast/bench/manifest"
 )
 
 // resource is a generated custom resource.
@@ -15,9 +16,11 @@ type resource struct {
 }
 
 type (
-	object = map[string]any
-	list   = []any
+	object = manifest.Map
+	list   = manifest.List
 )
+
+func encode(obj object) []byte { return manifest.Encode(obj) }
 
 func (r resource) plural() string { return r.name + "s" }
 
@@ -90,25 +93,4 @@ func (r resource) change(generation int) object {
 		spec = object{partName(0): object{"replicas": generation % 1000}}
 	}
 	return object{"metadata": object{"labels": object{"generation": fmt.Sprint(generation)}}, "spec": spec}
-}
-
-// configMap returns a ConfigMap of about 3 KB.
-func configMap(name string, generation int) object {
-	data := object{"generation": fmt.Sprint(generation)}
-	for i := range 30 {
-		data[fmt.Sprintf("setting-%02d.properties", i)] = fmt.Sprintf(
-			"listen=0.0.0.0:80%02d\nlevel=info\nretention=72h\npeers=peer-0,peer-1,peer-2\n", i)
-	}
-	return object{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": name, "namespace": "default"}, "data": data,
-	}
-}
-
-// encode returns the JSON text of an object that this program made.
-func encode(obj object) []byte {
-	text, err := json.Marshal(obj)
-	if err != nil {
-		panic(err) // only maps, lists, strings and numbers
-	}
-	return text
 }
