@@ -28,37 +28,68 @@ func (a Allocation) Times(factor float64) Allocation {
 // Allocated returns what the processes of the server have allocated since their start, by their metrics. To write the metrics is work of
 // the server too, which allocates.
 func (s *Server) Allocated(ctx context.Context, administrator *Client) (Allocation, error) {
+	var sum Allocation
+	err := s.eachMetrics(ctx, administrator, func(metrics []byte) error {
+		one, err := readAllocation(metrics)
+		sum.Bytes += one.Bytes
+		sum.Objects += one.Objects
+		return err
+	})
+	return sum, err
+}
+
+// LiveHeap returns the bytes that the last garbage collections of the processes found in use. For a program that does not publish
+// this, it returns the whole heap, with garbage.
+func (s *Server) LiveHeap(ctx context.Context, administrator *Client) (float64, error) {
+	var sum float64
+	err := s.eachMetrics(ctx, administrator, func(metrics []byte) error {
+		one, err := readMetric(metrics, "go_gc_heap_live_bytes")
+		if err != nil {
+			one, err = readMetric(metrics, "go_memstats_heap_alloc_bytes")
+		}
+		sum += one
+		return err
+	})
+	return sum, err
+}
+
+// eachMetrics calls read with the metrics of each process of the server.
+func (s *Server) eachMetrics(ctx context.Context, administrator *Client, read func(metrics []byte) error) error {
 	clients := []*Client{administrator}
 	if s.etcdURL != "" {
 		clients = append(clients, &Client{URL: s.etcdURL, HTTP: http.DefaultClient})
 	}
-	var sum Allocation
 	for _, client := range clients {
 		metrics, err := client.Do(ctx, Request{Method: http.MethodGet, Path: "/metrics"})
 		if err != nil {
-			return Allocation{}, err
+			return err
 		}
-		one, err := readAllocation(metrics)
-		if err != nil {
-			return Allocation{}, fmt.Errorf("%s/metrics: %w", client.URL, err)
+		if err := read(metrics); err != nil {
+			return fmt.Errorf("%s/metrics: %w", client.URL, err)
 		}
-		sum.Bytes += one.Bytes
-		sum.Objects += one.Objects
 	}
-	return sum, nil
+	return nil
 }
 
 // readAllocation finds the allocation of a Go program in its metrics.
 func readAllocation(metrics []byte) (a Allocation, err error) {
-	for name, into := range map[string]*float64{"go_memstats_alloc_bytes_total": &a.Bytes, "go_memstats_mallocs_total": &a.Objects} {
-		_, rest, found := bytes.Cut(metrics, []byte("\n"+name+" "))
-		if !found {
-			return a, fmt.Errorf("no metric %s", name)
-		}
-		line, _, _ := bytes.Cut(rest, []byte("\n"))
-		if *into, err = strconv.ParseFloat(strings.TrimSpace(string(line)), 64); err != nil {
-			return a, fmt.Errorf("%s: %w", name, err)
-		}
+	if a.Bytes, err = readMetric(metrics, "go_memstats_alloc_bytes_total"); err != nil {
+		return a, err
 	}
-	return a, nil
+	a.Objects, err = readMetric(metrics, "go_memstats_mallocs_total")
+	return a, err
+}
+
+// readMetric returns the value of a metric without labels.
+func readMetric(metrics []byte, name string) (float64, error) {
+	_, rest, found := bytes.Cut(metrics, []byte("\n"+name+" "))
+	if !found {
+		return 0, fmt.Errorf("no metric %s", name)
+	}
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	value, err := strconv.ParseFloat(strings.TrimSpace(string(line)), 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
+	}
+	return value, nil
 }

@@ -28,3 +28,11 @@ func TestReadAllocation(t *testing.T) {
 		})
 	}
 }
+
+// A metric is found by its whole name.
+func TestReadMetric(t *testing.T) {
+	metrics := []byte("# HELP go_gc_heap_live_bytes\nold_go_gc_heap_live_bytes 1\ngo_gc_heap_live_bytes_total 2\ngo_gc_heap_live_bytes 1.5e+06\n")
+	if got, err := readMetric(metrics, "go_gc_heap_live_bytes"); err != nil || got != 1_500_000 {
+		t.Errorf("%v, %v; want 1500000", got, err)
+	}
+}

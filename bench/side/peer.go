@@ -2,8 +2,12 @@ package side
 
 import (
 	"path/filepath"
+	"strconv"
 	"time"
 )
+
+// quota is the largest database of etcd, in bytes. It is the most that etcd recommends, and the one of Holdfast's etcd.
+const quota = 8 << 30
 
 // Peer runs kube-apiserver and etcd, two programs of a directory. The flags are those of a usual installation; everything else,
 // such as the limits of requests and the admission plugins, is the default, unless further flags change it.
@@ -22,7 +26,8 @@ func Peer(binaries string, flags ...string) Side {
 		started := time.Now()
 		etcd, err := startProcess(dir, filepath.Join(binaries, "etcd"), "--data-dir", filepath.Join(dir, "etcd"),
 			"--listen-client-urls", etcdURL, "--advertise-client-urls", etcdURL, "--listen-peer-urls", etcdPeerURL,
-			"--initial-advertise-peer-urls", etcdPeerURL, "--initial-cluster", "default="+etcdPeerURL)
+			"--initial-advertise-peer-urls", etcdPeerURL, "--initial-cluster", "default="+etcdPeerURL,
+			"--quota-backend-bytes", strconv.Itoa(quota))
 		if err != nil {
 			return nil, err
 		}

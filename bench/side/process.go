@@ -17,6 +17,8 @@ type process struct {
 	log string
 	// done is closed when the program has ended.
 	done chan struct{}
+	// earlier is the CPU time of the runs of the program that have ended.
+	earlier time.Duration
 }
 
 // startProcess starts a program with its output in a file of dir.
@@ -54,6 +56,7 @@ func (p *process) kill() {
 // restart kills the program, and starts it again with the same arguments.
 func (p *process) restart() error {
 	p.kill()
+	p.earlier += p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 	return p.start(p.cmd.Path, p.cmd.Args[1:])
 }
 

@@ -66,6 +66,14 @@ func (s *Server) KillAndStart() error {
 	return s.waitReady(time.Now(), func() (*authority, error) { return s.authority, nil })
 }
 
+// Kill ends the processes without warning, and waits for their end. A server that takes all memory of the machine leaves no time for
+// Stop, which the caller calls all the same.
+func (s *Server) Kill() {
+	for i := len(s.processes) - 1; i >= 0; i-- {
+		s.processes[i].kill()
+	}
+}
+
 // Dir returns the directory with the files of the server.
 func (s *Server) Dir() string { return s.dir }
 

@@ -12,7 +12,7 @@ import (
 // clockTick is the unit of the times in /proc on Linux.
 const clockTick = 10 * time.Millisecond
 
-// CPU returns the CPU time that the processes of the server have used.
+// CPU returns the CPU time that the processes of the server have used, also before KillAndStart.
 func (s *Server) CPU() (time.Duration, error) {
 	var sum time.Duration
 	for _, p := range s.processes {
@@ -20,7 +20,7 @@ func (s *Server) CPU() (time.Duration, error) {
 		if err != nil {
 			return 0, err
 		}
-		sum += used
+		sum += p.earlier + used
 	}
 	return sum, nil
 }
@@ -95,4 +95,23 @@ func (s *Server) ResetPeak() error {
 		}
 	}
 	return nil
+}
+
+// TotalMemory returns the memory of the machine in bytes.
+func TotalMemory() (int64, error) { return machineMemory("MemTotal") }
+
+// AvailableMemory returns the memory that programs can still use before the kernel ends one of them, in bytes.
+func AvailableMemory() (int64, error) { return machineMemory("MemAvailable") }
+
+func machineMemory(line string) (int64, error) {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, err
+	}
+	_, rest, found := strings.Cut(string(text), line+":")
+	if !found {
+		return 0, fmt.Errorf("/proc/meminfo has no %s", line)
+	}
+	kilobytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	return kilobytes << 10, err
 }
