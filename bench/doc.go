@@ -8,6 +8,7 @@
 //	bench kudo          operator packages on kube-apiserver: init, manager, and the life of a package
 //	bench replacement   apply --replace on kube-apiserver, killed at each of its requests and run again
 //	bench scale         what the figures of compare mean for clusters: nodes, definitions and limits (package scale)
+//	bench scale-run     a large cluster on one server, for real: nodes, pods, changes, a restart and lost nodes (package scalerun)
 //
 // The flag -peer names a directory with kube-apiserver and etcd, which "make bin/peer/kube-apiserver bin/peer/etcd" builds. Without it, the command runs on Holdfast
 // alone.

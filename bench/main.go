@@ -29,9 +29,10 @@ func run(ctx context.Context, args []string) error {
 	commands := map[string]func(context.Context, []string) error{
 		"attack": runAttack, "cluster": runCluster, "compare": runCompare, "conformance": runConformance,
 		"guard": runGuard, "kubectl": runKubectl, "kudo": runKudo, "replacement": runReplacement, "scale": runScale,
+		"scale-run": runScaleRun,
 	}
 	if len(args) == 0 || commands[args[0]] == nil {
-		return errors.New("usage: bench attack|cluster|compare|conformance|guard|kubectl|kudo|replacement|scale [flags]; bench compare -help lists the flags")
+		return errors.New("usage: bench attack|cluster|compare|conformance|guard|kubectl|kudo|replacement|scale|scale-run [flags]; bench compare -help lists the flags")
 	}
 	return commands[args[0]](ctx, args[1:])
 }

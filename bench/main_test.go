@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/holdfast/bench/cluster"
 	"holdfast.dev/holdfast/bench/compare"
 	"holdfast.dev/holdfast/bench/scale"
+	"holdfast.dev/holdfast/bench/scalerun"
 	"holdfast.dev/holdfast/bench/side"
 )
 
@@ -93,6 +94,53 @@ func TestOracle(t *testing.T) {
 	defer server.Stop()
 	if err := cluster.TryOracle(t.Context(), server, cluster.Settings{Holdfast: holdfast}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A small cluster goes through all phases on the server alone, and every client gets what it asked for until the server is killed.
+func TestScaleRun(t *testing.T) {
+	t.Parallel()
+	var lines []string
+	options := scalerun.Options{
+		Side: side.Holdfast(holdfast), Dir: t.TempDir(), Progress: func(line string) { lines = append(lines, line) },
+	}
+	settings := scalerun.Short()
+	measured, err := scalerun.Run(t.Context(), options, settings)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, strings.Join(lines, "\n"))
+	}
+	if measured.Pods != settings.Pods || len(measured.Phases) != 7 {
+		t.Errorf("%d pods in %d phases:\n%s", measured.Pods, len(measured.Phases), strings.Join(lines, "\n"))
+	}
+	for _, p := range measured.Phases[:5] {
+		for _, r := range p.Requests {
+			if r.Errors > 0 {
+				t.Errorf("%s: %s %s: %d errors: %s", p.Name, r.Verb, r.Resource, r.Errors, r.Failure)
+			}
+		}
+	}
+	start, steady, lost := measured.Phase(scalerun.Start), measured.Phase(scalerun.Steady), measured.Phase(scalerun.Lose)
+	if got := start.Total("create", "pods"); got != settings.Pods {
+		t.Errorf("%d pods were created, want %d", got, settings.Pods)
+	}
+	// The watches of the node and of the readers get a pod, its node and its status.
+	if least := settings.Pods * (2*(1+settings.Readers) + settings.Readers); start.Events < least || start.Lag.Count < least/2 {
+		t.Errorf("%d events arrived, want %d; %d of them have a lag", start.Events, least, start.Lag.Count)
+	}
+	for _, want := range [][2]string{{"update", "leases"}, {"get", "pods"}, {"list", "all pods"}, {"list", "pods of a node"}, {"patch", "configmaps"}} {
+		if steady.Total(want[0], want[1]) == 0 {
+			t.Errorf("nothing changes: no %s of %s", want[0], want[1])
+		}
+	}
+	if back := measured.Phase(scalerun.Restart); back.Watches != steady.Watches || !strings.Contains(back.Note, "watches back after") {
+		t.Errorf("%d watches before the server was killed, %d after it (%s)", steady.Watches, back.Watches, back.Note)
+	}
+	if lost.Total("delete", "pods") < settings.Pods/settings.Nodes {
+		t.Errorf("%d pods of lost nodes were deleted", lost.Total("delete", "pods"))
+	}
+	result := &scalerun.Result{CPUs: 2, Settings: settings, Sides: []*scalerun.Side{measured}}
+	if report := result.Markdown(); !strings.Contains(report, "| the pods start | Holdfast | ") || strings.Contains(report, "NaN") {
+		t.Errorf("the report:\n%s", report)
 	}
 }
 

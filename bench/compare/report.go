@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -138,10 +137,3 @@ func (f *Figures) commands() string {
 }
 
 func kilobytes(obj object) float64 { return float64(len(encode(obj))) / 1000 }
-
-// gitVersion returns the version in an answer to /version.
-func gitVersion(answer []byte) string {
-	_, rest, _ := bytes.Cut(answer, []byte(`"gitVersion": "`))
-	version, _, _ := bytes.Cut(rest, []byte(`"`))
-	return string(version)
-}

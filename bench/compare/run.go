@@ -90,11 +90,9 @@ func (r *runner) identify(ctx context.Context, sideIndex int, server *side.Serve
 		return err
 	}
 	defer client.Close()
-	version, err := client.Do(ctx, side.Request{Method: http.MethodGet, Path: "/version"})
-	if err != nil {
+	if r.figures.Sides[sideIndex].Version, err = server.Version(ctx); err != nil {
 		return fmt.Errorf("%s: %w", r.figures.Sides[sideIndex].Name, err)
 	}
-	r.figures.Sides[sideIndex].Version = gitVersion(version)
 	return client.Await(ctx, side.Request{Method: http.MethodGet, Path: "/api/v1/namespaces/default"})
 }
 

@@ -34,7 +34,7 @@ func openWatches(ctx context.Context, client *side.Client, path string, n int) (
 	for range n {
 		w.group.Go(func() {
 			slots <- struct{}{}
-			answer, err := openWatch(ctx, client, path)
+			answer, err := client.Open(ctx, side.Request{Method: http.MethodGet, Path: path})
 			<-slots
 			answered <- err
 			if err != nil {
@@ -53,21 +53,6 @@ func openWatches(ctx context.Context, client *side.Client, path string, n int) (
 		}
 	}
 	return w, nil
-}
-
-func openWatch(ctx context.Context, client *side.Client, path string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, client.URL+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := client.HTTP.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	if answer.StatusCode != http.StatusOK {
-		return nil, errors.Join(fmt.Errorf("watch %s: %s", path, answer.Status), answer.Body.Close())
-	}
-	return answer, nil
 }
 
 // count counts events until the watch ends. An event is one line.

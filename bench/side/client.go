@@ -66,6 +66,26 @@ func (e *StatusError) Error() string {
 
 // Do sends a request and returns the body of the answer.
 func (c *Client) Do(ctx context.Context, r Request) ([]byte, error) {
+	answer, err := c.Open(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	return io.ReadAll(answer.Body)
+}
+
+// Drain sends a request, reads the body of the answer, keeps nothing of it, and returns its length.
+func (c *Client) Drain(ctx context.Context, r Request) (int64, error) {
+	answer, err := c.Open(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	return io.Copy(io.Discard, answer.Body)
+}
+
+// Open sends a request and returns the answer, whose body the caller reads and closes. An answer other than 2xx is a StatusError.
+func (c *Client) Open(ctx context.Context, r Request) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, r.Method, c.URL+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, err
@@ -84,15 +104,15 @@ func (c *Client) Do(ctx context.Context, r Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if answer.StatusCode/100 == 2 {
+		return answer, nil
+	}
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return nil, err
 	}
-	if answer.StatusCode/100 != 2 {
-		return nil, &StatusError{Request: r, Code: answer.StatusCode, Text: string(text)}
-	}
-	return text, nil
+	return nil, &StatusError{Request: r, Code: answer.StatusCode, Text: string(text)}
 }
 
 // Await sends a request until it succeeds, for at most two minutes. A server applies some changes, such as permissions and

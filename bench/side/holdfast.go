@@ -10,7 +10,7 @@ import (
 
 // Holdfast runs "holdfast serve" with its embedded etcd, and with further flags.
 func Holdfast(binary string, flags ...string) Side {
-	return Side{Name: "Holdfast", start: func(dir string) (*Server, error) {
+	return Side{Name: "Holdfast", Collects: true, start: func(dir string) (*Server, error) {
 		ports, err := FreePorts(1)
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package side
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -12,6 +13,8 @@ import (
 type Side struct {
 	// Name is the name of the side in reports.
 	Name string
+	// Collects says that a controller of the server deletes the pods of nodes that do not exist.
+	Collects bool
 
 	start func(dir string) (*Server, error)
 }
@@ -53,6 +56,23 @@ func (s Side) startIn(dir string) (*Server, error) {
 	}
 	server.side, server.dir = s, dir
 	return server, nil
+}
+
+// Version returns the version that the server answers.
+func (s *Server) Version(ctx context.Context) (string, error) {
+	client, err := s.Client(Administrator())
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	answer, err := client.Do(ctx, Request{Method: http.MethodGet, Path: "/version"})
+	if err != nil {
+		return "", err
+	}
+	var version struct {
+		GitVersion string `json:"gitVersion"`
+	}
+	return version.GitVersion, json.Unmarshal(answer, &version)
 }
 
 // Restart starts a new server with the data of this one, which must be stopped.
