@@ -26,6 +26,9 @@ PACKAGES  ?= ./...
 EARLIER   ?= d983a34
 ROUNDS    ?=
 STEPS     ?=
+NODES     ?=
+PODS      ?=
+DURATION  ?=
 WHAT      ?=
 SEED      ?=
 
@@ -168,12 +171,12 @@ bench-peer: build $(PEER) ## measure our server beside kube-apiserver, and write
 	go -C bench run . compare -peer ../bin/peer -out ../docs/benchmarks.md $(ARGS)
 
 .PHONY: pages
-pages: ## write docs/benchmarks.md, docs/scale.md and their plots from docs/benchmarks/figures.json
+pages: ## write docs/benchmarks.md, docs/scale.md and their plots from docs/benchmarks/figures.json and docs/scale/run.json
 	go -C bench run . compare -from ../docs/benchmarks/figures.json -out ../docs/benchmarks.md
 	go -C bench run . scale
 
 # What compare compares, and what it needs.
-COMPARE := attack cluster conformance guard guard-reviews kubectl kudo nodes oracle replacement series writes
+COMPARE := attack cluster conformance guard guard-reviews kubectl kudo nodes oracle replacement scale-run series writes
 REVIEWS := internal/othercluster/guard/testdata/reviews
 compare-attack        = attack -peer ../bin/peer
 compare-cluster       = cluster -peer ../bin/peer
@@ -184,19 +187,20 @@ compare-kubectl       = kubectl -peer ../bin/peer
 compare-kudo          = kudo -peer ../bin/peer
 compare-nodes         = cluster -peer ../bin/peer -nodes 100 -pods 3000
 compare-replacement   = replacement -peer ../bin/peer
+compare-scale-run     = scale-run -peer ../bin/peer $(NODES:%=-nodes %) $(PODS:%=-pods %) $(DURATION:%=-steady %)
 compare-series        = kubectl -script series -peer ../bin/peer
 compare-oracle        = HOLDFAST_ORACLE_ROUNDS=$(or $(ROUNDS),30)
 compare-writes        = HOLDFAST_WRITES=$(or $(ROUNDS),10000)
 .PHONY: compare
-compare: build $(if $(filter cluster conformance nodes,$(WHAT)),$(COMPONENTS)) $(if $(filter conformance,$(WHAT)),$(E2E)) $(if $(filter-out cluster oracle,$(WHAT)),$(PEER)) ## compare answers with kube-apiserver (WHAT=attack, cluster, conformance, guard, guard-reviews, kubectl, kudo, nodes, oracle, replacement, series or writes)
+compare: build $(if $(filter cluster conformance nodes,$(WHAT)),$(COMPONENTS)) $(if $(filter conformance,$(WHAT)),$(E2E)) $(if $(filter-out cluster oracle,$(WHAT)),$(PEER)) ## compare answers with kube-apiserver (WHAT=attack, cluster, conformance, guard, guard-reviews, kubectl, kudo, nodes, oracle, replacement, scale-run, series or writes)
 	@$(if $(filter $(WHAT),$(COMPARE)),true,echo "make compare needs WHAT, one of: $(COMPARE)" && exit 2)
 	$(if $(filter guard-reviews,$(WHAT)),rm -f $(REVIEWS)/*.json)
 	$(if $(filter oracle writes,$(WHAT)),cd test && $(compare-$(WHAT)) go test -vet=off -count 1 -v -timeout 60m ./upstream,\
 		go -C bench run . $(compare-$(WHAT)) $(ARGS))
 
-.PHONY: conformance
-conformance:
-	@$(MAKE) compare WHAT=conformance
+.PHONY: conformance scale-run
+conformance scale-run:
+	@$(MAKE) compare WHAT=$@
 
 .PHONY: vuln
 vuln: bin/govulncheck ## look for known vulnerabilities in the code that we call, in the Go vulnerability database

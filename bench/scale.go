@@ -9,6 +9,7 @@ import (
 
 	"holdfast.dev/holdfast/bench/compare"
 	"holdfast.dev/holdfast/bench/scale"
+	"holdfast.dev/holdfast/bench/scalerun"
 )
 
 // runScale is the command "bench scale". It writes a page with plots from the figures of "bench compare".
@@ -16,6 +17,7 @@ func runScale(_ context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench scale", flag.ContinueOnError)
 	figures := flags.String("figures", "../docs/benchmarks/figures.json", "file with the figures of bench compare")
 	docs := flags.String("docs", "../docs", "directory with cluster.md and costs.md, whose measurements check the model")
+	run := flags.String("run", "../docs/scale/run.json", "file with the figures of bench scale-run; without the file, the page has no measurement")
 	out := flags.String("out", "../docs/scale.md", "file for the page; its plots are written to a directory of the same name")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -32,7 +34,11 @@ func runScale(_ context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return writeScale(costs, checks, *out)
+	measured, err := scalerun.Read(*run)
+	if err != nil {
+		return err
+	}
+	return writeScale(costs, checks, measured, *out)
 }
 
 // readChecks compares the model with the measurements of other pages.
@@ -51,7 +57,7 @@ func readChecks(costs scale.Costs, docs string) ([]scale.Check, error) {
 }
 
 // writeScale writes the page and its plots.
-func writeScale(costs scale.Costs, checks []scale.Check, out string) error {
+func writeScale(costs scale.Costs, checks []scale.Check, run *scalerun.Result, out string) error {
 	folder := folderOf(out)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -64,6 +70,6 @@ func writeScale(costs scale.Costs, checks []scale.Check, out string) error {
 		}
 	}
 	base := filepath.Base(folder)
-	page := costs.Markdown(checks, scale.Plots{Agents: base + "/agents.svg", Kubelets: base + "/kubelets.svg"})
+	page := costs.Markdown(checks, run, scale.Plots{Agents: base + "/agents.svg", Kubelets: base + "/kubelets.svg"})
 	return os.WriteFile(out, []byte(page), 0o644)
 }

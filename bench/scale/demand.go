@@ -67,8 +67,8 @@ func (c Costs) Demand(l Load, layout Layout) Demand {
 	foreign := r.writes() * (1 - share)
 	d.EventCores = c.WatchEvent * (d.Events + foreign) / 1000
 	d.Cores = c.Idle/1000 + d.EventCores + c.requestSeconds(r)*share
-	// Each server has all objects. A pod has a ConfigMap and a Secret.
-	configs := 2 * l.pods()
+	// Each server has all objects.
+	configs := p.PodConfigs * l.pods()
 	objects := configs + l.customObjects() + r.events*eventSeconds
 	d.Memory = c.Rest + l.Nodes*c.Node + l.pods()*c.Pod + objects*c.Object + nodes*(p.Watches-1+p.ObjectWatches)*c.Watch +
 		l.used()*c.Used + (l.Definitions-l.used())*c.Unused
@@ -89,5 +89,5 @@ type perNode struct{ pods, configs, node float64 }
 func (p perNode) sum() float64 { return p.pods + p.configs + p.node }
 
 func (c Costs) perNode(p Profile) perNode {
-	return perNode{pods: p.Pods * c.Pod, configs: 2 * p.Pods * c.Object, node: c.Node + (p.Watches-1+p.ObjectWatches)*c.Watch}
+	return perNode{pods: p.Pods * c.Pod, configs: p.PodConfigs * p.Pods * c.Object, node: c.Node + (p.Watches-1+p.ObjectWatches)*c.Watch}
 }

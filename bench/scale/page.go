@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"holdfast.dev/holdfast/bench/scalerun"
 )
 
 // plotDefinitions is the number of definitions in the tables and plots about nodes.
@@ -12,10 +14,10 @@ const plotDefinitions = 100
 // Plots are the links to the plots: of one server with agents, and with kubelets.
 type Plots struct{ Agents, Kubelets string }
 
-// Markdown returns the page.
-func (c Costs) Markdown(checks []Check, plots Plots) string {
+// Markdown returns the page. Without a run, which is nil then, it has no measurement.
+func (c Costs) Markdown(checks []Check, run *scalerun.Result, plots Plots) string {
 	var b strings.Builder
-	b.WriteString(introduction)
+	b.WriteString(introduction(run != nil))
 	b.WriteString("\n## How many nodes\n\n" + c.capacityText())
 	fmt.Fprintf(&b, "\n## Which limit comes first\n\n%s\n![Limits of one server with agents](%s)\n\n![Limits of one server with kubelets](%s)\n",
 		c.nodesTable(), plots.Agents, plots.Kubelets)
@@ -23,6 +25,9 @@ func (c Costs) Markdown(checks []Check, plots Plots) string {
 	b.WriteString("\n## Which metric shows a limit\n\n" + c.metricsTable())
 	b.WriteString("\n## Three servers on an etcd cluster\n\n" + threeServers)
 	b.WriteString("\n## Cells\n\n" + c.cells())
+	if run != nil {
+		b.WriteString("\n## Measured\n\n" + measuredText(run, c.RunChecks(run)))
+	}
 	b.WriteString("\n## How well the model predicts\n\n" + checkTable(checks))
 	b.WriteString("\n## The model\n\n" + c.model())
 	return b.String()

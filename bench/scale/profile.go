@@ -16,6 +16,8 @@ type Profile struct {
 	Readers float64
 	// ServiceChanges is the number of changes of EndpointSlices for one replaced pod, each of which goes to all nodes.
 	ServiceChanges float64
+	// PodConfigs is the number of ConfigMaps and Secrets for one pod. It is below 1 if pods share them.
+	PodConfigs float64
 	// TokenSeconds is the time after which a pod gets a new token.
 	TokenSeconds float64
 }
@@ -25,7 +27,7 @@ type Profile struct {
 func Agents() Profile {
 	return Profile{
 		Name: "agents", Pods: 30, Replaced: 1, LeaseSeconds: 10, StatusSeconds: 300,
-		Connections: 1, Watches: 1, ObjectWatches: 1, Readers: 4, TokenSeconds: 2880,
+		Connections: 1, Watches: 1, ObjectWatches: 1, Readers: 4, TokenSeconds: 2880, PodConfigs: 2,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"holdfast.dev/holdfast/bench/compare"
+	"holdfast.dev/holdfast/bench/scalerun"
 )
 
 // costs are plain numbers, with which a reader can check a demand by hand.
@@ -171,7 +172,7 @@ func TestReadCosts(t *testing.T) {
 // The page has a row for each number of nodes and definitions, and no number that is none.
 func TestMarkdown(t *testing.T) {
 	checks := []Check{{Name: "memory", Unit: "MB", Measured: 100, Predicted: 120}}
-	page := costs().Markdown(checks, Plots{Agents: "scale/agents.svg", Kubelets: "scale/kubelets.svg"})
+	page := costs().Markdown(checks, nil, Plots{Agents: "scale/agents.svg", Kubelets: "scale/kubelets.svg"})
 	for _, want := range []string{
 		"| 1,000 | agents |", "takes 5.0 MB of memory: its pods 3.0 MB, their ConfigMaps and Secrets 1.8 MB, and the node with its watches 250 KB", "| 100,000 | kubelets |", "| 5,000 | 1,500 | 30,000 |", "| CPU of watch events, ", "| memory | 100 MB | 120 MB | 1.20 |",
 		"](scale/agents.svg)", "by a factor of 1.2 at most",
@@ -189,6 +190,58 @@ func TestMarkdown(t *testing.T) {
 		if !strings.HasPrefix(line, "|") && len(line) > 160 && !strings.HasPrefix(line, "![") {
 			t.Errorf("long line: %s", line)
 		}
+	}
+}
+
+// measuredRun is a run with 10 nodes and 100 pods of which a reader can check the computation by hand.
+func measuredRun() *scalerun.Result {
+	settings := scalerun.Full(10, 100)
+	settings.Readers, settings.Configs = 1, 5
+	return &scalerun.Result{CPUs: 2, Memory: 24_000, Command: "make scale-run", Settings: settings, Sides: []*scalerun.Side{
+		{Name: "Holdfast", Version: "v1", Pods: 100, Phases: []*scalerun.Phase{
+			{Name: scalerun.Start, Seconds: 10, CPU: 4, Events: 1000, Requests: []scalerun.Requests{
+				{Verb: "create", Resource: "pods", Latency: scalerun.Latency{Count: 100}},
+				{Verb: "create", Resource: "pods/binding", Latency: scalerun.Latency{Count: 100}},
+				{Verb: "patch", Resource: "pods/status", Latency: scalerun.Latency{Count: 100}},
+				{Verb: "list and watch", Resource: "pods of a node", Objects: 500, Latency: scalerun.Latency{Count: 10}},
+			}},
+			// 33 watches: 3 of the reader, and 3 of each node.
+			{Name: scalerun.Steady, Seconds: 100, CPU: 2, Memory: 210, Watches: 33},
+		}},
+		{Name: "kube-apiserver", Version: "v2", Pods: 100, Note: "Little memory."},
+	}}
+}
+
+// The computation for a run is a sum of its requests, or follows from what its nodes do, and the page has it beside the measurement.
+func TestRunChecks(t *testing.T) {
+	checks := costs().RunChecks(measuredRun())
+	want := []Check{
+		// 10 s at rest; 5, 4 and 4 ms for each pod; 10 lists of 1 ms with 500 objects of 0.02 ms; 1,000 events of 0.1 ms.
+		{Measured: 4, Predicted: (10*10 + 100*13 + 10 + 10 + 100) / 1000.},
+		// 100 s of: 10 ms at rest; a lease in a second, of 2 ms with one event; 10 statuses in 300 s, of 4 ms with two events.
+		{Measured: 2, Predicted: 100 * (10 + 2.1 + 4.2/30) / 1000},
+		// 200 MB at rest, 10 nodes, 100 pods, 20 objects and 20 watches more than one for each node.
+		{Measured: 210, Predicted: 200 + 10*0.2 + 100*0.1 + 20*0.03 + 20*0.04},
+	}
+	if len(checks) != len(want) {
+		t.Fatalf("%d checks, want %d: %+v", len(checks), len(want), checks)
+	}
+	for i, one := range checks {
+		if one.Measured != want[i].Measured || math.Abs(one.Predicted-want[i].Predicted) > 1e-9 {
+			t.Errorf("%s: measured %v, computed %v; want %v and %v", one.Name, one.Measured, one.Predicted, want[i].Measured, want[i].Predicted)
+		}
+	}
+	page := costs().Markdown(nil, measuredRun(), Plots{})
+	for _, want := range []string{
+		"\n## Measured\n", "except the section [Measured](#measured)", "kube-apiserver (v2) ran 100 pods on them. Little memory.",
+		"| 10 nodes and 100 pods: CPU time until the pods run | 4.0 s | 1.5 s | 0.38 |", "\n1 of 3 are within 20 %.",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q:\n%s", want, page)
+		}
+	}
+	if none := costs().RunChecks(nil); none != nil {
+		t.Errorf("without a run: %+v", none)
 	}
 }
 

@@ -5,15 +5,24 @@ import (
 	"strings"
 )
 
-const introduction = `# Scale
+// introduction returns the start of the page. It says which part of the page is measured.
+func introduction(measured bool) string {
+	source := `It is a
+computation from the figures of [benchmarks.md](benchmarks.md), and no measurement of such clusters. ` + "`make pages`" + ` writes it again.`
+	if measured {
+		source = `It is a
+computation from the figures of [benchmarks.md](benchmarks.md), except the section [Measured](#measured): a large cluster on one server, beside what
+the computation says about it. ` + "`make scale-run`" + ` measures it, and ` + "`make pages`" + ` writes the page again.`
+	}
+	return `# Scale
 
-This page says how many nodes and definitions a server carries, which limit comes first, and which metric shows that it is near. It is a
-computation from the figures of [benchmarks.md](benchmarks.md), and no measurement of such clusters. ` + "`make pages`" + ` writes it again.
+This page says how many nodes and definitions a server carries, which limit comes first, and which metric shows that it is near. ` + source + `
 
 - *Agents* are nodes with Holdfast's agent, whose ConfigMaps and Secrets are immutable: the agent does not watch them.
 - *Kubelets* are nodes with a kubelet and kube-proxy. A kubelet has a watch for each mutable ConfigMap and Secret of its pods, and
   none for an immutable one. kube-proxy gets every change of an EndpointSlice on every node.
 `
+}
 
 // metric is an expression of Prometheus that shows how near a limit is.
 type metric struct{ limit, expression, near string }
