@@ -34,6 +34,11 @@ func runCompare(ctx context.Context, args []string) error {
 	flags.IntVar(&settings.Repeats, "repeats", settings.Repeats, "how often a sample is taken again if other processes used more")
 	definitions := flags.String("definitions", join(settings.Definitions), "numbers of definitions in the rows about them")
 	objects := flags.String("objects", join(settings.Objects), "numbers of stored objects in the rows about them")
+	stored := flags.String("stored", join(settings.Stored), "numbers of objects in the rows about the memory of one")
+	flags.IntVar(&settings.Informers, "informers", settings.Informers, "number of informers that list large objects at once")
+	flags.IntVar(&settings.Large, "large", settings.Large, "number of the objects of 100 KB that they list")
+	flags.IntVar(&settings.GroupVersions, "group-versions", settings.GroupVersions, "number of group versions that kubectl discovers")
+	flags.StringVar(&settings.Kubectl, "kubectl", settings.Kubectl, "the kubectl of Kubernetes; without it, the stage discovery is left out")
 	rows := flags.String("rows", "", "regular expression that chooses rows of requests")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -49,11 +54,16 @@ func runCompare(ctx context.Context, args []string) error {
 		return err
 	}
 	var err error
+	if settings.Stored, err = ascending(*stored); err != nil {
+		return fmt.Errorf("-stored: %w", err)
+	}
 	if settings.Rows, err = regexp.Compile(*rows); err != nil {
 		return fmt.Errorf("-rows: %w", err)
 	}
 	if *short {
+		kubectl := settings.Kubectl
 		settings = compare.Short()
+		settings.Kubectl = kubectl
 	}
 	settings.Flags = given(flags)
 	return measure(ctx, chosen, settings, *out)
@@ -71,12 +81,17 @@ func choose(settings *compare.Settings, stages, definitions, objects string) err
 	if settings.Definitions, err = numbers(definitions); err != nil {
 		return fmt.Errorf("-definitions: %w", err)
 	}
-	if settings.Objects, err = numbers(objects); err != nil {
+	if settings.Objects, err = ascending(objects); err != nil {
 		return fmt.Errorf("-objects: %w", err)
 	}
-	slices.Sort(settings.Objects)
-	settings.Objects = slices.Compact(settings.Objects)
 	return nil
+}
+
+// ascending reads numbers and returns them in their order, each once.
+func ascending(text string) ([]int, error) {
+	all, err := numbers(text)
+	slices.Sort(all)
+	return slices.Compact(all), err
 }
 
 // measure runs the stages. After each row it saves the figures, so that a run that is cut off keeps the rows that are complete.

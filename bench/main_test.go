@@ -194,7 +194,9 @@ func TestCompare(t *testing.T) {
 			return nil
 		},
 	}
-	figures, err := compare.Run(t.Context(), options, compare.Short())
+	settings := compare.Short()
+	settings.Kubectl = holdfast // the program has the commands of kubectl
+	figures, err := compare.Run(t.Context(), options, settings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +207,11 @@ func TestCompare(t *testing.T) {
 		"\n| memory after a list of 20 objects | ", "\n| Lease update | ", "\n| memory added by 10 pods | ",
 		"\n| CPU time until a node is back after a restart | ", "\n| memory when all of 10 definitions are in use | ",
 		"\n## Allocated memory\n", "\n| 1 client: create | ", "\n| 16 clients: ConfigMap apply | ", "\n| nodes and pods: Lease update | ",
-		"\n| growth with the fields: update, 10 fields | ",
+		"\n| growth with the fields: update, 10 fields | ", "\n| ConfigMap merge patch | ", "\n| Secret create | ", "\n| Lease merge patch | ",
+		"\n| Event update | ", "\n| built-in kinds of 16 clients: Event merge patch | ", "\n| a pod, of 20, live heap | ", "\n| a node, of 10 | ",
+		"\n| change of a ConfigMap that goes to 20 watches with selectors | ", "\n| watches: change that goes to 20 watches | ",
+		"\n| peak above the memory before, watch-list: 2 informers and 10 objects of 100 KB | ", "\n| added by 20 watches of as many ConfigMaps | ",
+		"\n| CPU time of the server for kubectl get with an empty cache, 40 group versions | ", "\n| nodes and pods: CPU time until a pod runs | ",
 	} {
 		if !strings.Contains(report, want) {
 			t.Errorf("the report has no %q", strings.TrimSpace(want))

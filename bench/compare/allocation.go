@@ -18,15 +18,20 @@ type meter struct {
 	idle side.Allocation
 }
 
+// newMeter returns a meter of a server that is not at rest. The caller closes its client.
+func newMeter(server *side.Server) (*meter, error) {
+	client, err := server.Client(side.Administrator())
+	return &meter{server: server, client: client}, err
+}
+
 // meters returns a meter for each server. The caller closes their clients.
 func (r *runner) meters(ctx context.Context, servers []*side.Server) (map[*side.Server]*meter, error) {
 	meters := map[*side.Server]*meter{}
 	for i, server := range servers {
-		client, err := server.Client(side.Administrator())
+		m, err := newMeter(server)
 		if err != nil {
 			return meters, fmt.Errorf("%s: %w", r.figures.Sides[i].Name, err)
 		}
-		m := &meter{server: server, client: client}
 		meters[server] = m
 		if m.idle, err = m.atRest(ctx, r.settings); err != nil {
 			return meters, fmt.Errorf("%s: %w", r.figures.Sides[i].Name, err)

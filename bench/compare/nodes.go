@@ -36,11 +36,11 @@ func (r *runner) nodes(ctx context.Context) error {
 // nodeRows returns the rows about requests that 16 nodes send, or other components for their pods.
 func nodeRows() []requestRow {
 	rows := []requestRow{
-		{Row: Row{Name: "Lease update"}, prepare: createOwn, send: sendUpdate, target: leases()},
-		{Row: Row{Name: "Node status patch"}, prepare: createOwn, send: sendStatus, target: nodes()},
-		{Row: Row{Name: "Pod create"}, send: sendCreate, target: pods(), grows: true},
-		{Row: Row{Name: "Pod status patch"}, prepare: createOwn, send: sendStatus, target: pods()},
-		{Row: Row{Name: "Event create"}, send: sendCreate, target: events(), grows: true},
+		{Row: Row{Name: "Lease update", Goal: builtinGoal}, prepare: createOwn, send: sendUpdate, target: leases()},
+		{Row: Row{Name: "Node status patch", Goal: builtinGoal}, prepare: createOwn, send: sendStatus, target: nodes()},
+		{Row: Row{Name: "Pod create", Goal: builtinGoal}, send: sendCreate, target: pods(), grows: true},
+		{Row: Row{Name: "Pod status patch", Goal: builtinGoal}, prepare: createOwn, send: sendStatus, target: pods()},
+		{Row: Row{Name: "Event create", Goal: builtinGoal}, send: sendCreate, target: events(), grows: true},
 	}
 	for i := range rows {
 		rows[i].Section, rows[i].clients, rows[i].requests = nodeSection, 16, 300
@@ -92,17 +92,23 @@ func (r *runner) connect(ctx context.Context, sideIndex int) ([]Sample, error) {
 
 // costs adds the CPU time of one of n pieces of work, and the memory by which all of them make the server grow.
 func (l *life) costs(ctx context.Context, n int, work func() error) error {
-	var used usage
+	m, err := newMeter(l.server)
+	if err != nil {
+		return err
+	}
+	defer m.client.Close()
+	var one Sample
 	first := len(l.samples)
-	err := l.grown(ctx, func() (err error) {
-		used, err = measure(l.server, work)
+	err = l.grown(ctx, func() (err error) {
+		one, err = m.measureRequests(ctx, n, 1, work)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	one.Wait = 0 // many nodes work at a time
 	memory := l.samples[first]
-	l.samples = append(l.samples[:first], used.sample(milliseconds(used.cpu)/float64(n)), memory)
+	l.samples = append(l.samples[:first], one, memory)
 	return nil
 }
 

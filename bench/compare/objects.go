@@ -102,11 +102,12 @@ func createObjects(ctx context.Context, server *side.Server, t target, first, n 
 		defer client.Close()
 		workers = append(workers, &worker{Client: client, target: t, name: fmt.Sprintf("client-%02d", i), generation: first})
 	}
-	used, err := measure(server, func() error { return sendAll(ctx, workers, n, sendCreate) })
+	m, err := newMeter(server)
 	if err != nil {
 		return Sample{}, err
 	}
-	return used.perRequest(n, creators), nil
+	defer m.client.Close()
+	return m.measureRequests(ctx, n, creators, func() error { return sendAll(ctx, workers, n, sendCreate) })
 }
 
 // listOnce lists all objects as an informer does.

@@ -33,7 +33,7 @@ func (f *Figures) Plot(section string) string {
 		}
 		rows.WriteString(l.bars(y))
 		y += rowHeight
-		hasGoal = hasGoal || l.Goal > 0
+		hasGoal = hasGoal || l.goalValue() > 0
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="13">`+"\n",
@@ -57,26 +57,35 @@ func (f *Figures) Plot(section string) string {
 func (l *Line) bars(y int) string {
 	var b strings.Builder
 	medians := l.medians()
-	longest := max(medians[0], medians[1], 1e-9)
+	goal := l.goalValue()
+	longest := max(medians[0], medians[1], goal, 1e-9)
 	label := wrap(l.Name)
 	for i, text := range label {
 		baseline := y + barHeight + 5 + textHeight*i - textHeight/2*(len(label)-1)
 		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", labelWidth-10, baseline, escape(text))
 	}
-	mark := int(barWidth * l.Goal * medians[1] / longest)
+	mark := int(barWidth * goal / longest)
 	for i, value := range medians {
 		width, top, text := max(1, int(barWidth*value/longest)), y+i*(barHeight+2), format(l.Row, value)
 		textAt := width + 6
-		if l.Goal > 0 && mark+2 > width && mark < textAt+digitWidth*len(text) {
+		if goal > 0 && mark+2 > width && mark < textAt+digitWidth*len(text) {
 			textAt = mark + 8 // the mark would cross the text
 		}
 		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`, labelWidth, top, width, barHeight, colour(i))
 		fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="12">%s</text>`+"\n", labelWidth+textAt, top+barHeight-2, text)
 	}
-	if l.Goal > 0 {
+	if goal > 0 {
 		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="2" height="%d" fill="#c62828"/>`+"\n", labelWidth+mark, y-2, 2*barHeight+6)
 	}
 	return b.String()
+}
+
+// goalValue returns the highest value of Holdfast that reaches the goal, and 0 without a goal.
+func (l *Line) goalValue() float64 {
+	if l.Goal > 0 {
+		return l.Goal * l.medians()[1]
+	}
+	return l.Limit
 }
 
 // wrap breaks a label into lines that fit beside the bars.

@@ -21,6 +21,8 @@ type Sample struct {
 	// for it.
 	Others float64 `json:"others"`
 	Again  int     `json:"again,omitempty"`
+	// Note says what a reader of the value must know, such as that it is a lower bound.
+	Note string `json:"note,omitempty"`
 	// Allocated is what the server allocated for one request. It is nil if the row has no requests.
 	Allocated *side.Allocation `json:"allocated,omitempty"`
 }

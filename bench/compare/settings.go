@@ -38,6 +38,14 @@ type Settings struct {
 	Watches int `json:"watches"`
 	Nodes   int `json:"nodes"`
 	Pods    int `json:"pods"`
+	// Stored are the numbers of objects in the rows about the memory of one.
+	Stored []int `json:"stored,omitempty"`
+	// Informers is the number of clients that list Large objects of 100 KB.
+	Informers int `json:"informers,omitempty"`
+	Large     int `json:"large,omitempty"`
+	// GroupVersions is the number of group versions that kubectl discovers, and Kubectl the program.
+	GroupVersions int    `json:"groupVersions,omitempty"`
+	Kubectl       string `json:"-"`
 }
 
 // Full returns the settings of a full run.
@@ -47,6 +55,7 @@ func Full() Settings {
 		Rounds: 5, Starts: 2, Rows: regexp.MustCompile(""), Others: 0.1, Repeats: 2, Settle: 10 * time.Second, Work: 1,
 		Fields: 195, Growth: []int{10, 100, 1000}, Objects: []int{1_000, 10_000, 100_000}, Definitions: []int{300}, Changes: 10,
 		Listed: 500, Watches: 1000, Nodes: 500, Pods: 2000,
+		Stored: []int{2_000, 20_000}, Informers: 16, Large: 10_000, GroupVersions: 370, Kubectl: "../bin/peer/kubectl",
 	}
 }
 
@@ -56,12 +65,14 @@ func Short() Settings {
 		Stages: StageNames(),
 		Rounds: 1, Starts: 1, Rows: regexp.MustCompile(""), Others: 1, Work: 0,
 		Fields: 195, Growth: []int{10}, Objects: []int{20, 30}, Definitions: []int{10}, Changes: 2, Listed: 5, Watches: 20, Nodes: 5, Pods: 10,
+		Stored: []int{10, 20}, Informers: 2, Large: 10, GroupVersions: 40,
 	}
 }
 
 // The numbers from which on a row about objects or definitions has one sample, because one takes minutes.
 const (
 	veryManyObjects     = 50_000
+	veryManyStored      = 10_000
 	veryManyDefinitions = 1_000
 )
 

@@ -16,6 +16,7 @@ func (r *runner) starts(ctx context.Context) error {
 		{Section: "memory", Name: "at rest", Unit: "MB", Goal: 0.5},
 		{Section: "start", Name: "CPU time of a second at rest", Unit: "ms"},
 		{Section: "memory", Name: fmt.Sprintf("added by %d watches of one ConfigMap", r.settings.Watches), Unit: "MB", Goal: 0.5},
+		{Section: "memory", Name: fmt.Sprintf("added by %d watches of as many ConfigMaps", r.settings.Watches), Unit: "MB", Goal: 0.5},
 	}
 	return r.lifetimes(r.settings.Starts, rows, func(sideIndex int) ([]Sample, error) {
 		l, err := r.begin(ctx, sideIndex)
@@ -23,7 +24,7 @@ func (r *runner) starts(ctx context.Context) error {
 			return nil, err
 		}
 		defer l.stop()
-		for _, step := range []func(context.Context) error{l.rest, l.idle, l.watch} {
+		for _, step := range []func(context.Context) error{l.rest, l.idle, l.watch, l.watchEach} {
 			if err := step(ctx); err != nil {
 				return nil, err
 			}
@@ -145,6 +146,37 @@ func (l *life) watch(ctx context.Context) error {
 	return l.grown(ctx, func() (err error) {
 		path := w.path + "?watch=true&fieldSelector=metadata.name%3Dwatched&resourceVersion=" + w.revision
 		open, err = openWatches(ctx, client, path, l.settings.Watches)
+		return err
+	})
+}
+
+// watchEach adds the memory of watches of one object each, as the kubelets of many nodes have them.
+func (l *life) watchEach(ctx context.Context) error {
+	client, err := l.server.Client(side.Administrator())
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	t, revisions := configMaps(), make([]string, l.settings.Watches)
+	name := func(i int) string { return fmt.Sprintf("watched-%05d", i) }
+	err = atATime(len(revisions), func(i int) error {
+		answer, err := client.Do(ctx, side.Request{Method: http.MethodPost, Path: t.path, Body: encode(t.instance(name(i), 1))})
+		revisions[i] = revisionOf(answer)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var open *watches
+	defer func() {
+		if open != nil {
+			open.close()
+		}
+	}()
+	return l.grown(ctx, func() (err error) {
+		open, err = openEach(ctx, client, len(revisions), func(i int) string {
+			return t.path + "?watch=true&fieldSelector=metadata.name%3D" + name(i) + "&resourceVersion=" + revisions[i]
+		})
 		return err
 	})
 }

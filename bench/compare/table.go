@@ -25,6 +25,24 @@ func (f *Figures) table(section string) string {
 		}
 		b.WriteString(l.markdown(columns) + "\n")
 	}
+	return b.String() + f.notes(section)
+}
+
+// notes returns what the samples of a section say about their values.
+func (f *Figures) notes(section string) string {
+	var b strings.Builder
+	for _, l := range f.Lines {
+		if l.Section != section || !f.shows(l) {
+			continue
+		}
+		for i, samples := range l.Samples {
+			for _, s := range samples {
+				if s.Note != "" {
+					fmt.Fprintf(&b, "\n%s, %s: %s.\n", l.Name, f.Sides[i].Name, s.Note)
+				}
+			}
+		}
+	}
 	return b.String()
 }
 
@@ -60,6 +78,9 @@ func (l *Line) markdown(columns int) string {
 	}
 	if l.Goal > 0 {
 		goal = fmt.Sprintf("%.2f", l.Goal)
+	}
+	if l.Limit > 0 {
+		goal = strings.TrimPrefix(goal+", "+format(l.Row, l.Limit), ", ")
 	}
 	return "| " + strings.Join(append(cells, ratio, goal), " | ") + " |"
 }

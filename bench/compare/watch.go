@@ -27,14 +27,19 @@ const openAtATime = 16
 
 // openWatches opens n watches of a path, and returns when the server has answered all of them.
 func openWatches(ctx context.Context, client *side.Client, path string, n int) (*watches, error) {
+	return openEach(ctx, client, n, func(int) string { return path })
+}
+
+// openEach opens n watches, each of a path of its own.
+func openEach(ctx context.Context, client *side.Client, n int, path func(i int) string) (*watches, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watches{cancel: cancel, failed: make(chan error, n)}
 	answered := make(chan error, n)
 	slots := make(chan struct{}, openAtATime)
-	for range n {
+	for i := range n {
 		w.group.Go(func() {
 			slots <- struct{}{}
-			answer, err := client.Open(ctx, side.Request{Method: http.MethodGet, Path: path})
+			answer, err := client.Open(ctx, side.Request{Method: http.MethodGet, Path: path(i)})
 			<-slots
 			answered <- err
 			if err != nil {
@@ -88,54 +93,4 @@ func (w *watches) await(n int) error {
 func (w *watches) close() {
 	w.cancel()
 	w.group.Wait()
-}
-
-// changes is the number of changes in a sample of the row about watches.
-const changes = 10
-
-// watches measures a change that goes to many watches.
-func (r *runner) watches(ctx context.Context) error {
-	return r.serve(ctx, func(servers []*side.Server) error {
-		if err := r.define(ctx, servers, customResource(r.settings)); err != nil {
-			return err
-		}
-		name := fmt.Sprintf("change that goes to %d watches", r.settings.Watches)
-		return r.takeTurns(servers, Row{Section: "watches", Name: name, Unit: "ms", Goal: 0.5}, func(server *side.Server) (Sample, error) {
-			return fanOut(ctx, server, r.settings)
-		})
-	})
-}
-
-// fanOut measures the CPU time of a server for a change of a custom resource that n watches get.
-func fanOut(ctx context.Context, server *side.Server, s Settings) (Sample, error) {
-	client, err := server.Client(side.Administrator())
-	if err != nil {
-		return Sample{}, err
-	}
-	defer client.Close()
-	w := &worker{Client: client, target: customResource(s).target(), name: "watched"}
-	if err := createOwn(ctx, w); err != nil {
-		return Sample{}, err
-	}
-	open, err := openWatches(ctx, client, w.path+"?watch=true&resourceVersion="+w.revision, s.Watches)
-	if err != nil {
-		return Sample{}, err
-	}
-	defer open.close()
-	events := 0
-	change := func(ctx context.Context, w *worker) error {
-		if err := sendMergePatch(ctx, w); err != nil {
-			return err
-		}
-		events += s.Watches
-		return open.await(events)
-	}
-	if err := change(ctx, w); err != nil {
-		return Sample{}, err
-	}
-	used, err := measure(server, func() error { return sendAll(ctx, []*worker{w}, changes, change) })
-	if err != nil {
-		return Sample{}, err
-	}
-	return used.perRequest(changes, 1), nil
 }

@@ -1,0 +1,134 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"holdfast.dev/holdfast/bench/side"
+)
+
+// addedGoal is the goal of the rows about the memory of one object.
+const addedGoal = 0.2
+
+// added are the kinds of which a stored object takes memory. They need no connections: connectedRows are about those.
+func added() []struct {
+	name   string
+	target target
+} {
+	return []struct {
+		name   string
+		target target
+	}{{"ConfigMap", configMaps()}, {"pod", pods()}, {"node", nodes()}}
+}
+
+// addedRows are the rows about one kind, in the order in which addObjects measures them.
+func addedRows(kind string, counts []int) []Row {
+	var rows []Row
+	for _, n := range counts {
+		rows = append(rows, Row{Section: "memory of objects", Name: fmt.Sprintf("a %s, of %d", kind, n), Unit: "KB", Goal: addedGoal})
+		rows = append(rows, Row{Section: "memory of objects", Name: fmt.Sprintf("a %s, of %d, live heap", kind, n), Unit: "KB"})
+	}
+	return rows
+}
+
+// memory measures the memory that an object adds to a server, with each number of objects.
+func (r *runner) memory(ctx context.Context) error {
+	counts := r.settings.Stored
+	for _, one := range added() {
+		samples := r.settings.samplesOf(slices.Max(counts), veryManyStored)
+		err := r.lifetimes(samples, addedRows(one.name, counts), func(sideIndex int) ([]Sample, error) {
+			return r.addObjects(ctx, sideIndex, one.target, counts)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addObjects creates objects until there is each of the numbers, and measures by how much the server is larger than without them.
+func (r *runner) addObjects(ctx context.Context, sideIndex int, t target, counts []int) ([]Sample, error) {
+	l, err := r.begin(ctx, sideIndex)
+	if err != nil {
+		return nil, err
+	}
+	defer l.stop()
+	m, err := newMeter(l.server)
+	if err != nil {
+		return nil, err
+	}
+	defer m.client.Close()
+	if err := prepareForPods(ctx, l.server, m.client); err != nil {
+		return nil, err
+	}
+	// A client that watches everything is what keeps the objects in the caches of both servers.
+	if err := listOnce(ctx, l.server, t); err != nil {
+		return nil, err
+	}
+	_, resident, err := l.settle(ctx)
+	if err != nil {
+		return nil, err
+	}
+	live, err := l.server.LiveHeap(ctx, m.client)
+	if err != nil {
+		return nil, err
+	}
+	var samples []Sample
+	have := 0
+	for _, n := range counts {
+		if err := createStored(ctx, m.client, t, have, n); err != nil {
+			return nil, err
+		}
+		have = n
+		peak, err := l.server.PeakMemory()
+		if err != nil {
+			return nil, err
+		}
+		used, memory, err := l.settle(ctx)
+		if err != nil {
+			return nil, err
+		}
+		heap, err := l.server.LiveHeap(ctx, m.client)
+		if err != nil {
+			return nil, err
+		}
+		used.peak = max(used.peak, peak)
+		samples = append(samples, used.sample(float64(memory-resident)/1024/float64(n)), used.sample((heap-live)/1024/float64(n)))
+	}
+	return samples, nil
+}
+
+// podNodes is the number of nodes that the stored pods are bound to.
+const podNodes = 100
+
+// prepareForPods creates the ServiceAccount of the pods, and their nodes: a controller of Holdfast deletes pods whose node does not exist.
+func prepareForPods(ctx context.Context, server *side.Server, client *side.Client) error {
+	if err := createServiceAccount(ctx, server); err != nil {
+		return err
+	}
+	return atATime(podNodes, func(i int) error {
+		_, err := client.Do(ctx, side.Request{Method: http.MethodPost, Path: nodes().path, Body: encode(nodes().instance(nodeName(i), 1))})
+		return err
+	})
+}
+
+// createStored creates the objects from a number to another, with their status.
+func createStored(ctx context.Context, client *side.Client, t target, from, to int) error {
+	return atATime(to-from, func(i int) error {
+		name := fmt.Sprintf("stored-%06d", from+i)
+		obj := t.instance(name, 1)
+		if spec, ok := obj["spec"].(object); ok && spec["containers"] != nil {
+			spec["nodeName"] = nodeName(i % podNodes) // a pod without a node cannot run
+		}
+		if _, err := client.Do(ctx, side.Request{Method: http.MethodPost, Path: t.path, Body: encode(obj)}); err != nil {
+			return err
+		}
+		if t.status == nil {
+			return nil
+		}
+		_, err := client.Do(ctx, statusPatch(t, name, 1))
+		return err
+	})
+}
