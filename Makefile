@@ -167,7 +167,7 @@ docs: bin/gotestsum ## run the commands of all documents, and record the demo (m
 	go -C tools run ./terminal -chapters 5 < docs/demo.txt > docs/demo.svg
 
 .PHONY: bench-peer
-bench-peer: build $(PEER) ## measure our server beside kube-apiserver, and write docs/benchmarks.md (ARGS="-rounds 3" adds flags)
+bench-peer: build $(PEER) bin/peer/kubectl ## measure our server beside kube-apiserver, and write docs/benchmarks.md (ARGS="-rounds 3" adds flags)
 	go -C bench run . compare -peer ../bin/peer -out ../docs/benchmarks.md $(ARGS)
 
 .PHONY: pages

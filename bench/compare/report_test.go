@@ -175,3 +175,39 @@ func TestUndisturbed(t *testing.T) {
 		})
 	}
 }
+
+// A row can have a highest value beside a highest ratio. Each is a goal, and a note about a sample is below the table.
+func TestLimit(t *testing.T) {
+	row := Row{Section: "memory", Name: "definitions", Unit: "MB", Goal: 0.2, Limit: 1024}
+	f := measured(row, []float64{1266}, []float64{17_184})
+	f.Lines[0].Samples[1][0].Note = "more: the machine had no memory left"
+	page := f.Markdown(nil)
+	for _, want := range []string{
+		"Goals reached: 1 of 2.\n", "| | | ratio or value | goal |\n|---|---|---|---|\n| memory | definitions | 1266 MB | 1024 MB |\n", "| 0.07 | 0.20, 1024 MB |\n",
+		"\ndefinitions, kube-apiserver: more: the machine had no memory left.\n",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q:\n%s", want, page)
+		}
+	}
+	row.Goal = 0
+	f = measured(row, []float64{1024}, []float64{0.5})
+	if page := f.Markdown(nil); !strings.Contains(page, "Goals reached: 1 of 1.\n") || !strings.Contains(page, " | 1024 MB |\n") {
+		t.Errorf("a value that is the highest:\n%s", page)
+	}
+	// The mark of the goal is at the end of the longer bar.
+	if plot := f.Plot("memory"); !strings.Contains(plot, `<rect x="700" y="38" width="2"`) {
+		t.Errorf("no mark at the end of the bar:\n%s", plot)
+	}
+}
+
+// The figures of the repository, which an earlier version of the program may have written, give a page.
+func TestEarlierFigures(t *testing.T) {
+	f, err := Read("../../docs/benchmarks/figures.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page := f.Markdown(nil); !strings.Contains(page, "Goals reached: ") || strings.Contains(page, "NaN") {
+		t.Errorf("the page:\n%s", page)
+	}
+}
