@@ -46,7 +46,8 @@ func (s *sides) register(flags *flag.FlagSet) {
 }
 
 func (s *sides) list() []side.Side {
-	all := []side.Side{side.Holdfast(s.holdfast)}
+	// kube-apiserver serves profiles too. Before their memory is read, the servers collect garbage with it.
+	all := []side.Side{side.Holdfast(s.holdfast, "--profiling")}
 	if s.peer != "" {
 		all = append(all, side.Peer(s.peer))
 	}

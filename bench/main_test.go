@@ -102,7 +102,7 @@ func TestScaleRun(t *testing.T) {
 	t.Parallel()
 	var lines []string
 	options := scalerun.Options{
-		Side: side.Holdfast(holdfast), Dir: t.TempDir(), Progress: func(line string) { lines = append(lines, line) },
+		Side: side.Holdfast(holdfast, "--profiling"), Dir: t.TempDir(), Progress: func(line string) { lines = append(lines, line) },
 	}
 	settings := scalerun.Short()
 	measured, err := scalerun.Run(t.Context(), options, settings)

@@ -26,7 +26,7 @@ func runScaleRun(ctx context.Context, args []string) error {
 	only := flags.String("side", "both", "the servers: holdfast, peer or both; the peer needs -peer")
 	steady := flags.Duration("steady", 30*time.Minute, "how long nothing changes")
 	rate := flags.Float64("rate", 100, "highest number of pods that are created in a second")
-	spare := flags.Int64("spare", 2048, "memory of the machine in MB that must stay available while pods are created")
+	spare := flags.Int64("spare", 4096, "memory of the machine in MB that must stay available while pods are created")
 	limit := flags.Duration("limit", 90*time.Minute, "longest time of one phase")
 	out := flags.String("out", "", "file for the figures, from which \"make pages\" writes docs/scale.md; empty writes none")
 	if err := flags.Parse(args); err != nil {
@@ -52,14 +52,13 @@ func runScaleRun(ctx context.Context, args []string) error {
 	for _, s := range all {
 		measured, err := scaleRunOne(ctx, s, settings)
 		result.Sides = append(result.Sides, measured)
+		// The figures of the phases so far count, also if the server needed more memory than the machine has.
+		if *out != "" && ctx.Err() == nil {
+			err = errors.Join(err, result.Write(*out))
+		}
 		if err != nil {
 			fmt.Print(result.Markdown())
 			return err
-		}
-		if *out != "" {
-			if err := result.Write(*out); err != nil {
-				return err
-			}
 		}
 	}
 	fmt.Print(result.Markdown())

@@ -56,7 +56,7 @@ func (r *runner) informAll(ctx context.Context, sideIndex int) ([]Sample, error)
 	}
 	t := configMaps()
 	err = atATime(l.settings.Large, func(i int) error {
-		obj := manifest.LargeConfigMap(fmt.Sprintf("large-%06d", i), largeSize)
+		obj := manifest.LargeConfigMap(largeName(i), largeSize)
 		_, err := client.Do(ctx, side.Request{Method: http.MethodPost, Path: t.path, Body: encode(obj)})
 		return err
 	})
@@ -85,8 +85,7 @@ func (r *runner) informAll(ctx context.Context, sideIndex int) ([]Sample, error)
 // informOnce measures by how much the memory of a server rises above that at rest, while all informers read a path. If the machine has
 // no memory left, it ends the server, and the sample says that the value is a lower bound.
 func (l *life) informOnce(ctx context.Context, path string) (Sample, error) {
-	// The server has the objects in its cache before the measurement, as one that has served an informer.
-	if err := l.inform(ctx, path, 1); err != nil {
+	if err := l.cached(ctx); err != nil {
 		return Sample{}, err
 	}
 	_, base, err := l.settle(ctx)
@@ -125,6 +124,24 @@ func (l *life) informOnce(ctx context.Context, path string) (Sample, error) {
 	after, err := readClocks(l.server)
 	return after.since(before, peak).sample(megabytes(peak - base)), err
 }
+
+// cached waits until the server has the objects in its watch cache, which answers a read of any revision, and lets it collect the garbage
+// of its start.
+func (l *life) cached(ctx context.Context) error {
+	client, err := l.server.Client(side.Administrator())
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	err = client.Await(ctx, side.Request{Method: http.MethodGet, Path: configMaps().path + "/" + largeName(0) + "?resourceVersion=0"})
+	if err != nil {
+		return err
+	}
+	_, err = l.server.LiveHeap(ctx, client)
+	return err
+}
+
+func largeName(i int) string { return fmt.Sprintf("large-%06d", i) }
 
 // guard ends the server, without warning and for lack of time, when the machine has no memory left.
 func (l *life) guard(ctx context.Context, cancel context.CancelFunc, ended chan<- int64) {

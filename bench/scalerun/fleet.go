@@ -28,8 +28,8 @@ type fleet struct {
 	watches atomic.Int64
 	// configWatches is the number of watches of ConfigMaps and Secrets that the nodes have.
 	configWatches atomic.Int64
-	// full says that the machine has no memory left for more pods.
-	full atomic.Bool
+	// full says that the machine has no memory left for more pods, and ended that the run has ended the server for lack of memory.
+	full, ended atomic.Bool
 	// ctx ends the clients, and group waits for their end.
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -56,7 +56,9 @@ func (f *fleet) stop() {
 	f.cancel()
 	f.group.Wait()
 	for _, n := range f.nodes {
-		n.client.Close()
+		if n != nil {
+			n.client.Close()
+		}
 	}
 	for _, client := range append(f.others, f.admin) {
 		client.Close()
@@ -94,6 +96,14 @@ func revisionOf(answer []byte) string {
 // tries is how often a client sends a request that fails.
 const tries = 8
 
+// settled returns no error if the server answered with a code which says that an earlier try has done the work, though its answer was lost.
+func settled(err error, code int) error {
+	if isCode(err, code) {
+		return nil
+	}
+	return err
+}
+
 // again sends a request until it succeeds or the server answers that it never will, at most tries times. Each failure counts.
 func (f *fleet) again(ctx context.Context, client *side.Client, k kind, r side.Request) error {
 	wait := 100 * time.Millisecond
@@ -115,11 +125,18 @@ func isCode(err error, code int) bool {
 	return errors.As(err, &refused) && refused.Code == code
 }
 
-// watchMemory sets full when the machine has too little memory left, until the context ends.
+// watchMemory sets full when the machine has too little memory left, until the context ends. If a quarter of that is left, it ends the
+// server: the kernel would end any program of the machine.
 func (f *fleet) watchMemory(ctx context.Context) {
-	for pause(ctx, 200*time.Millisecond) == nil {
-		if left, err := side.AvailableMemory(); err == nil && left>>20 < f.settings.Spare {
-			f.full.Store(true)
+	for pause(ctx, 100*time.Millisecond) == nil {
+		left, err := side.AvailableMemory()
+		if err != nil || left>>20 >= f.settings.Spare {
+			continue
+		}
+		f.full.Store(true)
+		if left>>20 < f.settings.Spare/4 && !f.ended.Swap(true) {
+			f.server.Kill()
+			f.cancel()
 		}
 	}
 }

@@ -31,9 +31,9 @@ func (f *fleet) loseNodes(ctx context.Context, collected bool) error {
 			return err
 		}
 		err := f.atRate(ctx, len(pods), func(client *side.Client, i int) error {
-			return f.again(ctx, client, kind{"delete", "pods"}, side.Request{
+			return settled(f.again(ctx, client, kind{"delete", "pods"}, side.Request{
 				Method: http.MethodDelete, Path: podPath(pods[i].namespace) + "/" + pods[i].name, Body: []byte(`{"gracePeriodSeconds":0}`),
-			})
+			}), http.StatusNotFound)
 		})
 		if err != nil {
 			return err

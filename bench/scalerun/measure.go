@@ -70,15 +70,15 @@ func (f *fleet) memory(ctx context.Context, p *Phase) error {
 	if err := pause(ctx, f.settings.Settle); err != nil {
 		return err
 	}
-	heap, err := f.server.LiveHeap(ctx, f.admin)
-	if err != nil {
-		return err
-	}
 	resident, err := f.server.Memory()
 	if err != nil {
 		return err
 	}
 	peak, err := f.server.PeakMemory()
+	if err != nil {
+		return err
+	}
+	heap, err := f.server.LiveHeap(ctx, f.admin)
 	p.Memory, p.Peak, p.Heap = megabytes(float64(resident)), megabytes(float64(peak)), megabytes(heap)
 	return err
 }

@@ -60,15 +60,15 @@ func (f *fleet) pod(number, generation int) (placedPod, manifest.Map) {
 // create creates a pod and binds it to its node.
 func (f *fleet) create(ctx context.Context, client *side.Client, p placedPod, obj manifest.Map) error {
 	request := side.Request{Method: http.MethodPost, Path: podPath(p.namespace), Body: manifest.Encode(obj)}
-	if err := f.again(ctx, client, kind{"create", "pods"}, request); err != nil {
+	if err := settled(f.again(ctx, client, kind{"create", "pods"}, request), http.StatusConflict); err != nil {
 		return err
 	}
-	return f.again(ctx, client, kind{"create", "pods/binding"}, side.Request{
+	return settled(f.again(ctx, client, kind{"create", "pods/binding"}, side.Request{
 		Method: http.MethodPost, Path: podPath(p.namespace) + "/" + p.name + "/binding", Body: manifest.Encode(manifest.Map{
 			"apiVersion": "v1", "kind": "Binding", "metadata": manifest.Map{"name": p.name, "namespace": p.namespace},
 			"target": manifest.Map{"apiVersion": "v1", "kind": "Node", "name": f.nodes[p.node].name},
 		}),
-	})
+	}), http.StatusConflict)
 }
 
 // startPods creates the pods, and waits until they run. It creates fewer if the machine has no memory left.
@@ -118,7 +118,7 @@ func (f *fleet) replacePods(ctx context.Context) error {
 	all := func() int64 { return int64(len(f.placed)) }
 	err := f.atRate(ctx, count, func(client *side.Client, i int) error {
 		request := side.Request{Method: http.MethodDelete, Path: podPath(f.placed[i].namespace) + "/" + f.placed[i].name}
-		if err := f.again(ctx, client, kind{"delete", "pods"}, request); err != nil {
+		if err := settled(f.again(ctx, client, kind{"delete", "pods"}, request), http.StatusNotFound); err != nil {
 			return err
 		}
 		p, obj := f.pod(f.placed[i].number, 1)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"holdfast.dev/holdfast/bench/side"
@@ -57,13 +58,17 @@ func Run(ctx context.Context, o Options, s Settings) (*Side, error) {
 		return measured, err
 	}
 	for _, one := range f.phases(o.Collected) {
-		p, err := f.measure(ctx, one.name, one.run)
+		p, err := f.measure(f.ctx, one.name, one.run)
 		if p != nil {
 			measured.Phases = append(measured.Phases, p)
 			o.Progress(fmt.Sprintf("%s: %s: %s", measured.Name, p.Name, p.summary()))
 		}
 		measured.Pods = len(f.placed)
+		if f.ended.Load() {
+			err = fmt.Errorf("the machine had less than %d MB left, and the run ended the server", s.Spare/4)
+		}
 		if err != nil {
+			measured.Note = strings.TrimSpace(fmt.Sprintf("%s The run ended in the phase %q: %v.", measured.Note, one.name, err))
 			return measured, fmt.Errorf("%s: %s: %w", measured.Name, one.name, err)
 		}
 		if one.name == Start && len(f.placed) < s.Pods {
@@ -126,13 +131,20 @@ func (f *fleet) killServer(ctx context.Context, p *Phase) error {
 		return err
 	}
 	ready := time.Since(began)
-	// The clients notice the end of their connections before they count their watches as closed.
-	if err := pause(ctx, shortestWait); err != nil {
-		return err
+	// The clients notice the end of their connections before they count their watches as closed. A watch that continues counts as open until
+	// the server says that it no longer has its revision, so all of them must be open for a while.
+	var back time.Duration
+	for range 2 {
+		if err := pause(ctx, shortestWait); err != nil {
+			return err
+		}
+		if err := f.awaitWatches(ctx, open); err != nil {
+			return err
+		}
+		if back == 0 || time.Since(began) > back+2*shortestWait {
+			back = time.Since(began)
+		}
 	}
-	if err := f.awaitWatches(ctx, open); err != nil {
-		return err
-	}
-	p.Note = fmt.Sprintf("ready after %.1f s, all %d watches back after %.1f s", ready.Seconds(), open, time.Since(began).Seconds())
+	p.Note = fmt.Sprintf("ready after %.1f s, all %d watches back after %.1f s", ready.Seconds(), open, back.Seconds())
 	return f.tally.await(ctx, len(f.placed))
 }

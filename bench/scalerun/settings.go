@@ -35,7 +35,8 @@ type Settings struct {
 	Quarantine time.Duration `json:"quarantine"`
 	// Limit is the longest time of one phase.
 	Limit time.Duration `json:"limit"`
-	// Spare is the memory of the machine, in MB, that must stay available while pods are added.
+	// Spare is the memory of the machine, in MB, that must stay available while pods are added. With a quarter of it left, the run ends the
+	// server.
 	Spare int64 `json:"spare"`
 }
 
@@ -44,7 +45,7 @@ func Full(nodes, pods int) Settings {
 	return Settings{
 		Nodes: nodes, Pods: pods, Configs: 100, Namespaces: 10, Creators: 16, Rate: 100, Waiting: 500, Readers: 4,
 		Lease: 10 * time.Second, Status: 5 * time.Minute, Probe: time.Second, List: 5 * time.Minute, Settle: 10 * time.Second,
-		Steady: 30 * time.Minute, Replaced: pods / 10, Lost: max(1, nodes/10), Quarantine: 40 * time.Second, Limit: 90 * time.Minute, Spare: 2048,
+		Steady: 30 * time.Minute, Replaced: pods / 10, Lost: max(1, nodes/10), Quarantine: 40 * time.Second, Limit: 90 * time.Minute, Spare: 4096,
 	}
 }
 

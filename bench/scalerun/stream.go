@@ -85,6 +85,9 @@ func (f *fleet) watch(ctx context.Context, s *stream) error {
 	lines, line, objects := bufio.NewReaderSize(answer.Body, 4<<10), []byte(nil), 0
 	for {
 		if line, err = readLine(lines, line[:0]); err != nil {
+			if initial && ctx.Err() == nil {
+				f.record.request(kind{verb, s.resource}, 0, 0, err)
+			}
 			return fmt.Errorf("%w: %w", errEnded, err)
 		}
 		e := parseEvent(line)

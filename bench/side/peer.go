@@ -27,7 +27,7 @@ func Peer(binaries string, flags ...string) Side {
 		etcd, err := startProcess(dir, filepath.Join(binaries, "etcd"), "--data-dir", filepath.Join(dir, "etcd"),
 			"--listen-client-urls", etcdURL, "--advertise-client-urls", etcdURL, "--listen-peer-urls", etcdPeerURL,
 			"--initial-advertise-peer-urls", etcdPeerURL, "--initial-cluster", "default="+etcdPeerURL,
-			"--quota-backend-bytes", strconv.Itoa(quota))
+			"--quota-backend-bytes", strconv.Itoa(quota), "--enable-pprof")
 		if err != nil {
 			return nil, err
 		}
