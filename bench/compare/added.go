@@ -9,6 +9,8 @@ import (
 	"holdfast.dev/holdfast/bench/side"
 )
 
+const addedSection = "memory of objects"
+
 // addedGoal is the goal of the rows about the memory of one object.
 const addedGoal = 0.2
 
@@ -27,8 +29,8 @@ func added() []struct {
 func addedRows(kind string, counts []int) []Row {
 	var rows []Row
 	for _, n := range counts {
-		rows = append(rows, Row{Section: "memory of objects", Name: fmt.Sprintf("a %s, of %d", kind, n), Unit: "KB", Goal: addedGoal})
-		rows = append(rows, Row{Section: "memory of objects", Name: fmt.Sprintf("a %s, of %d, live heap", kind, n), Unit: "KB"})
+		rows = append(rows, Row{Section: addedSection, Name: fmt.Sprintf("a %s, of %d", kind, n), Unit: "KB", Goal: addedGoal})
+		rows = append(rows, Row{Section: addedSection, Name: fmt.Sprintf("a %s, of %d, live heap", kind, n), Unit: "KB"})
 	}
 	return rows
 }

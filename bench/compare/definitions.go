@@ -88,7 +88,7 @@ func (l *life) define(ctx context.Context, n int) error {
 		return err
 	}
 	defer client.Close()
-	used, err := measure(l.server, func() error {
+	return l.each(ctx, n, func() error {
 		for i := range n {
 			if _, err := client.Do(ctx, generated(i).create()); err != nil {
 				return err
@@ -96,10 +96,6 @@ func (l *life) define(ctx context.Context, n int) error {
 		}
 		return client.Await(ctx, side.Request{Method: http.MethodGet, Path: generated(n - 1).target().path})
 	})
-	if err == nil {
-		l.add(used.sample(milliseconds(used.cpu) / float64(n)))
-	}
-	return err
 }
 
 // use lists the objects of each definition, and adds the CPU time of one list and the memory of the server afterwards.
@@ -109,7 +105,7 @@ func (l *life) use(ctx context.Context, n int) error {
 		return err
 	}
 	defer client.Close()
-	used, err := measure(l.server, func() error {
+	err = l.each(ctx, n, func() error {
 		for i := range n {
 			if err := client.Await(ctx, side.Request{Method: http.MethodGet, Path: generated(i).target().path}); err != nil {
 				return err
@@ -120,6 +116,5 @@ func (l *life) use(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	l.add(used.sample(milliseconds(used.cpu) / float64(n)))
 	return l.rest(ctx)
 }

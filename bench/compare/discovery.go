@@ -14,6 +14,8 @@ import (
 	"holdfast.dev/holdfast/bench/side"
 )
 
+const discoverySection = "discovery"
+
 // discoveryLimit is the longest time of kubectl, in ms.
 const discoveryLimit = 2000
 
@@ -34,8 +36,8 @@ func (r *runner) discovery(ctx context.Context) error {
 		}
 		name := fmt.Sprintf("kubectl get with an empty cache, %d group versions", r.settings.GroupVersions)
 		for _, row := range []Row{
-			{Section: "discovery", Name: "time of " + name, Unit: waitUnit, Limit: discoveryLimit},
-			{Section: "discovery", Name: "CPU time of the server for " + name, Unit: "ms"},
+			{Section: discoverySection, Name: "time of " + name, Unit: waitUnit, Limit: discoveryLimit},
+			{Section: discoverySection, Name: "CPU time of the server for " + name, Unit: "ms"},
 		} {
 			err := r.takeTurns(servers, row, func(server *side.Server) (Sample, error) { return r.discover(ctx, server, row.Unit) })
 			if err != nil {

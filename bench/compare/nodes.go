@@ -92,23 +92,22 @@ func (r *runner) connect(ctx context.Context, sideIndex int) ([]Sample, error) {
 
 // costs adds the CPU time of one of n pieces of work, and the memory by which all of them make the server grow.
 func (l *life) costs(ctx context.Context, n int, work func() error) error {
+	return l.grown(ctx, func() error { return l.each(ctx, n, work) })
+}
+
+// each adds the CPU time and the allocated memory of one of n pieces of work.
+func (l *life) each(ctx context.Context, n int, work func() error) error {
 	m, err := newMeter(l.server)
 	if err != nil {
 		return err
 	}
 	defer m.client.Close()
-	var one Sample
-	first := len(l.samples)
-	err = l.grown(ctx, func() (err error) {
-		one, err = m.measureRequests(ctx, n, 1, work)
-		return err
-	})
+	one, err := m.measureRequests(ctx, n, 1, work)
 	if err != nil {
 		return err
 	}
-	one.Wait = 0 // many nodes work at a time
-	memory := l.samples[first]
-	l.samples = append(l.samples[:first], one, memory)
+	one.Wait = 0 // a piece is more than one request
+	l.add(one)
 	return nil
 }
 

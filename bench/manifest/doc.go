@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-type (
-	// Map is a JSON object, and List a JSON array.
-	Map  = map[string]any
-	List = []any
-)
+// Map is a JSON object.
+type Map = map[string]any
+
+// List is a JSON array.
+type List = []any
 
 // Encode returns the JSON text of an object of this program. It panics if the object has a value that JSON has no form for.
 func Encode(obj Map) []byte {

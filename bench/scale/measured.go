@@ -107,29 +107,31 @@ func (c Costs) request(r scalerun.Requests) float64 {
 func measuredText(r *scalerun.Result, checks []Check) string {
 	var b strings.Builder
 	s := r.Settings
-	fmt.Fprintf(&b, `This is no computation. `+"`%s`"+` ran on a machine with %d cores and %s of memory, with the clients on the same machine:
+	fmt.Fprintf(&b, `This section is no computation. It was measured on a machine with %d cores and %s of memory, which ran the clients too, by
+
+    %s
 
 - %s nodes write a Lease every %.0f s and their status every %.0f s. Each has a connection, a credential and a watch of its pods.
 - The pods share %d mutable and %d immutable ConfigMaps, and as many Secrets. A node reads those of its pods, and watches the mutable ones.
 - %d clients watch all pods and nodes. The requests and answers are JSON.
-- The pods are created, bound and run. Then nothing changes for %.0f minutes. Then %s pods are replaced, the server is killed and starts
+- The pods are created, bound and run. Then nothing changes for %s. Then %s pods are replaced, the server is killed and starts
   again, and %s nodes are lost.
 
-`, r.Command, r.CPUs, size(r.Memory), thousands(float64(s.Nodes)), s.Lease.Seconds(), s.Status.Seconds(), s.Configs, s.Configs, s.Readers,
-		s.Steady.Minutes(), thousands(float64(s.Replaced)), thousands(float64(s.Lost)))
+`, r.CPUs, size(r.Memory), r.Command, thousands(float64(s.Nodes)), s.Lease.Seconds(), s.Status.Seconds(), s.Configs, s.Configs, s.Readers,
+		duration(s.Steady.Seconds()), thousands(float64(s.Replaced)), thousands(float64(s.Lost)))
 	for _, side := range r.Sides {
-		fmt.Fprintf(&b, "%s (%s) ran %s pods on them. %s\n", side.Name, side.Version, thousands(float64(side.Pods)), side.Note)
+		b.WriteString(strings.TrimSpace(fmt.Sprintf("%s (%s) ran %s pods on them. %s", side.Name, side.Version, thousands(float64(side.Pods)), side.Note)) + "\n")
 	}
 	b.WriteString("\n" + r.PhaseTable())
 	b.WriteString("\nThe CPU time of the clients is that of all of them. The lag is the time from the start of the request that made a change until its event\n" +
-		"arrived. These are the requests while nothing changes, and while pods are replaced. A latency above the service level of Kubernetes is bold:\n")
-	for _, name := range []string{scalerun.Steady, scalerun.Replace} {
+		"arrived. These are the requests of three phases. A latency above the service level of Kubernetes is bold:\n")
+	for _, name := range []string{scalerun.Start, scalerun.Steady, scalerun.Replace} {
 		fmt.Fprintf(&b, "\n%s:\n\n%s", name, r.RequestTable(name))
 	}
 	if len(checks) == 0 {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "\nThe computation beside the measurement, for %s:\n\n| | measured | computed | computed / measured |\n|---|--:|--:|--:|\n", "Holdfast")
+	b.WriteString("\nThe computation beside the measurement of Holdfast:\n\n| | measured | computed | computed / measured |\n|---|--:|--:|--:|\n")
 	near := 0
 	for _, one := range checks {
 		fmt.Fprintf(&b, "| %s | %s %s | %s %s | %.2f |\n", one.Name, short(one.Measured), one.Unit, short(one.Predicted), one.Unit, one.Ratio())
@@ -138,8 +140,9 @@ func measuredText(r *scalerun.Result, checks []Check) string {
 		}
 	}
 	fmt.Fprintf(&b, `
-%d of %d are within %.0f %%. None of these measurements is in the model. The computed CPU time until nodes have joined and pods run is the number
-of the requests and events, times what each costs; the others follow from the assumptions of the model.
+%d of %d are within %.0f %%. None of these measurements is in the model. For the nodes that join and the pods that start or are replaced, the
+computation takes the number of requests and events from the run. For the others it takes the assumptions of the model, and only the numbers of
+nodes, pods, objects and watches from the run.
 `, near, len(checks), 100*within)
 	return b.String()
 }

@@ -240,6 +240,11 @@ func TestRunChecks(t *testing.T) {
 			t.Errorf("the page has no %q:\n%s", want, page)
 		}
 	}
+	for _, line := range strings.Split(page, "\n") {
+		if !strings.HasPrefix(line, "|") && len(line) > 160 && !strings.HasPrefix(line, "![") {
+			t.Errorf("long line: %s", line)
+		}
+	}
 	if none := costs().RunChecks(nil); none != nil {
 		t.Errorf("without a run: %+v", none)
 	}

@@ -53,7 +53,7 @@ func Full(nodes, pods int) Settings {
 func Short() Settings {
 	return Settings{
 		Nodes: 5, Pods: 50, Configs: 4, Namespaces: 2, Creators: 4, Rate: 1000, Waiting: 50, Readers: 2,
-		Lease: time.Second, Status: 2 * time.Second, Probe: 100 * time.Millisecond, List: 500 * time.Millisecond,
-		Steady: 2 * time.Second, Replaced: 5, Lost: 1, Limit: 2 * time.Minute, Spare: 64,
+		Lease: time.Second, Status: 2 * time.Second, Probe: 10 * time.Millisecond, List: 500 * time.Millisecond,
+		Steady: 3 * time.Second, Replaced: 5, Lost: 1, Limit: 2 * time.Minute, Spare: 64,
 	}
 }
