@@ -65,7 +65,7 @@ func (r *runner) addObjects(ctx context.Context, sideIndex int, t target, counts
 	if err := prepareForPods(ctx, l.server, m.client); err != nil {
 		return nil, err
 	}
-	// A client that watches everything is what keeps the objects in the caches of both servers.
+	// A list makes a server fill the cache of a kind, if it has not done so at its start.
 	if err := listOnce(ctx, l.server, t); err != nil {
 		return nil, err
 	}

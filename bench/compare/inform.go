@@ -5,9 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,15 +14,16 @@ import (
 	"holdfast.dev/holdfast/bench/side"
 )
 
-// inform lets a number of informers read a path, each with a connection of its own. An informer whose list ends early lists again.
-func (l *life) inform(ctx context.Context, path string, informers int) error {
+// inform lets a number of informers read a path, each with a connection of its own. An informer whose answer ends early begins again, and
+// inform returns how often that happened.
+func (l *life) inform(ctx context.Context, path string, informers int) (int64, error) {
 	errs := make([]error, informers)
 	var again atomic.Int64
 	var group sync.WaitGroup
 	for i := range informers {
 		client, err := l.server.Client(side.Administrator())
 		if err != nil {
-			return err
+			return 0, err
 		}
 		defer client.Close()
 		group.Go(func() {
@@ -38,10 +37,7 @@ func (l *life) inform(ctx context.Context, path string, informers int) error {
 		})
 	}
 	group.Wait()
-	if n := again.Load(); n > 0 {
-		fmt.Fprintf(os.Stderr, "%d lists of %d informers ended early: %v\n", n, informers, errors.Join(errs...))
-	}
-	return errors.Join(errs...)
+	return again.Load(), errors.Join(errs...)
 }
 
 // readAll reads a list to its end, or a watch to the bookmark after all objects, and keeps nothing of it.

@@ -101,7 +101,7 @@ func (l *life) informOnce(ctx context.Context, path string) (Sample, error) {
 	ended := make(chan int64, 1)
 	guarding := sync.WaitGroup{}
 	guarding.Go(func() { l.guard(bounded, cancel, ended) })
-	failed := l.inform(bounded, path, l.settings.Informers)
+	again, failed := l.inform(bounded, path, l.settings.Informers)
 	cancel()
 	guarding.Wait()
 	select {
@@ -119,7 +119,11 @@ func (l *life) informOnce(ctx context.Context, path string) (Sample, error) {
 		return Sample{}, err
 	}
 	after, err := readClocks(l.server)
-	return after.since(before, peak).sample(megabytes(peak - base)), err
+	s := after.since(before, peak).sample(megabytes(peak - base))
+	if again > 0 {
+		s.Note = fmt.Sprintf("the server ended %s early, and the informers began again", plural(int(again), "answer"))
+	}
+	return s, err
 }
 
 // cached waits until the server has the objects in its watch cache, which answers a read of any revision, and lets it collect the garbage

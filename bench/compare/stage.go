@@ -18,18 +18,18 @@ type stage struct {
 
 func stages() []stage {
 	return []stage{
-		{"requests", "requests of 1 and of 16 clients", 10, (*runner).requests},
-		{"kinds", "writes of Secrets, Leases and events by 1 and 16 clients", 5, (*runner).kinds},
+		{"requests", "requests of 1 and of 16 clients", 8, (*runner).requests},
+		{"kinds", "writes of Secrets, Leases and events by 1 and 16 clients", 4, (*runner).kinds},
 		{"nodes", "requests of nodes, and the memory of nodes and pods", 6, (*runner).nodes},
 		{"fields", "growth with the fields of a custom resource", 2, (*runner).fields},
 		{"watches", "a change that goes to many watches, also of whole namespaces with selectors", 2, (*runner).watches},
-		{"starts", "the first start, memory at rest, memory of watches", 4, (*runner).starts},
+		{"starts", "the first start, memory at rest, memory of watches", 5, (*runner).starts},
 		{"definitions", "many definitions; -definitions=300,2000 takes half an hour", 5, (*runner).definitions},
 		{"changes", "changes of definitions, among as many as -definitions", 6, (*runner).changes},
 		{"objects", "growth with the stored objects", 11, (*runner).objects},
-		{"memory", "memory of a pod, a node and a ConfigMap, of as many as -stored", 20, (*runner).memory},
-		{"informers", "memory of 16 informers that list 10,000 objects of 100 KB", 15, (*runner).informers},
-		{"discovery", "the first command of kubectl with 370 group versions", 5, (*runner).discovery},
+		{"memory", "memory of a pod, a node and a ConfigMap, of as many as -stored", 12, (*runner).memory},
+		{"informers", "memory of 16 informers that list 10,000 objects of 100 KB", 10, (*runner).informers},
+		{"discovery", "the first command of kubectl with 370 group versions", 3, (*runner).discovery},
 	}
 }
 

@@ -54,8 +54,8 @@ func Run(ctx context.Context, o Options, s Settings) (*Side, error) {
 	if err := f.admin.Await(ctx, side.Request{Method: http.MethodGet, Path: "/api/v1/namespaces/default"}); err != nil {
 		return measured, err
 	}
-	if err := f.prepare(ctx); err != nil {
-		return measured, err
+	if err := f.prepare(f.ctx); err != nil {
+		return measured, f.cause(err)
 	}
 	for _, one := range f.phases(o.Collected) {
 		p, err := f.measure(f.ctx, one.name, one.run)
@@ -64,10 +64,7 @@ func Run(ctx context.Context, o Options, s Settings) (*Side, error) {
 			o.Progress(fmt.Sprintf("%s: %s: %s", measured.Name, p.Name, p.summary()))
 		}
 		measured.Pods = len(f.placed)
-		if f.ended.Load() {
-			err = fmt.Errorf("the machine had less than %d MB left, and the run ended the server", s.Spare/4)
-		}
-		if err != nil {
+		if err = f.cause(err); err != nil {
 			measured.Note = strings.TrimSpace(fmt.Sprintf("%s The run ended in the phase %q: %v.", measured.Note, one.name, err))
 			return measured, fmt.Errorf("%s: %s: %w", measured.Name, one.name, err)
 		}
@@ -80,6 +77,14 @@ func Run(ctx context.Context, o Options, s Settings) (*Side, error) {
 		}
 	}
 	return measured, nil
+}
+
+// cause returns the reason for an error of a client: the server may have been ended for lack of memory.
+func (f *fleet) cause(err error) error {
+	if f.ended.Load() {
+		return fmt.Errorf("the machine had less than %d MB left, and the run ended the server", f.settings.Spare/4)
+	}
+	return err
 }
 
 // phase is a part of the run.
