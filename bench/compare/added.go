@@ -30,7 +30,7 @@ func addedRows(kind string, counts []int) []Row {
 	var rows []Row
 	for _, n := range counts {
 		rows = append(rows, Row{Section: addedSection, Name: fmt.Sprintf("a %s, of %d", kind, n), Unit: "KB", Goal: addedGoal})
-		rows = append(rows, Row{Section: addedSection, Name: fmt.Sprintf("a %s, of %d, live heap", kind, n), Unit: "KB"})
+		rows = append(rows, Row{Section: addedSection, Name: fmt.Sprintf("a %s, of %d, live heap", kind, n), Unit: "KB", Goal: addedGoal})
 	}
 	return rows
 }
@@ -69,11 +69,7 @@ func (r *runner) addObjects(ctx context.Context, sideIndex int, t target, counts
 	if err := listOnce(ctx, l.server, t); err != nil {
 		return nil, err
 	}
-	_, resident, err := l.settle(ctx)
-	if err != nil {
-		return nil, err
-	}
-	live, err := l.server.LiveHeap(ctx, m.client)
+	base, err := l.collected(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -84,22 +80,36 @@ func (r *runner) addObjects(ctx context.Context, sideIndex int, t target, counts
 			return nil, err
 		}
 		have = n
-		peak, err := l.server.PeakMemory()
+		now, err := l.collected(ctx, m)
 		if err != nil {
 			return nil, err
 		}
-		used, memory, err := l.settle(ctx)
-		if err != nil {
-			return nil, err
-		}
-		heap, err := l.server.LiveHeap(ctx, m.client)
-		if err != nil {
-			return nil, err
-		}
-		used.peak = max(used.peak, peak)
-		samples = append(samples, used.sample(float64(memory-resident)/1024/float64(n)), used.sample((heap-live)/1024/float64(n)))
+		samples = append(samples, now.used.sample(float64(now.resident-base.resident)/1024/float64(n)),
+			now.used.sample((now.live-base.live)/1024/float64(n)))
 	}
 	return samples, nil
+}
+
+// footprint is the memory of a server that has collected its garbage and is at rest.
+type footprint struct {
+	used     usage
+	resident int64
+	live     float64
+}
+
+// collected lets the server collect its garbage, waits until it is at rest, and returns its memory. Without the collection, the resident
+// memory has as much garbage as the server allows itself while it is busy.
+func (l *life) collected(ctx context.Context, m *meter) (f footprint, err error) {
+	peak, err := l.server.PeakMemory()
+	if err != nil {
+		return f, err
+	}
+	if f.live, err = l.server.LiveHeap(ctx, m.client); err != nil {
+		return f, err
+	}
+	f.used, f.resident, err = l.settle(ctx)
+	f.used.peak = max(f.used.peak, peak)
+	return f, err
 }
 
 // podNodes is the number of nodes that the stored pods are bound to.

@@ -54,8 +54,8 @@ func (f *Figures) Markdown(plots map[string]string) string {
 func explanation(section string) string {
 	switch section {
 	case addedSection:
-		return `The resident memory of the server with the objects, less that without them, divided by their number; and the same of the live heap,
-after a collection. The pods run on 100 nodes, of which none is connected.
+		return `The resident memory of the server with the objects, less that without them, divided by their number; and the same of the live heap. The
+server has collected its garbage before. The pods run on 100 nodes, of which none is connected.
 
 `
 	case informersSection:
