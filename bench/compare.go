@@ -29,7 +29,7 @@ func runCompare(ctx context.Context, args []string) error {
 	short := flags.Bool("short", false, "send few requests, to try the program; the flags below are ignored")
 	flags.IntVar(&settings.Rounds, "rounds", settings.Rounds, "samples of each row of requests, on each side")
 	flags.IntVar(&settings.Starts, "starts", settings.Starts, "samples of each row about starts and memory, on each side")
-	flags.Float64Var(&settings.Work, "work", settings.Work, "fraction of the full number of requests in a sample")
+	flags.Float64Var(&settings.Work, "work", settings.Work, "fraction of the full number of requests in a sample; at least 200, or all of a row with fewer")
 	flags.Float64Var(&settings.Others, "others", settings.Others, "fraction of the CPU time that other processes may use during a sample")
 	flags.IntVar(&settings.Repeats, "repeats", settings.Repeats, "how often a sample is taken again if other processes used more")
 	definitions := flags.String("definitions", join(settings.Definitions), "numbers of definitions in the rows about them")

@@ -46,3 +46,14 @@ func TestAllocatedMemory(t *testing.T) {
 		t.Errorf("table\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 	}
 }
+
+// A sample has enough requests for the allocated memory, however little work there is, unless there is none.
+func TestRequests(t *testing.T) {
+	for work, want := range map[float64][3]int{1: {500, 200, 10}, 0.5: {250, 200, 10}, 0.1: {200, 200, 10}, 0: {2, 2, 2}} {
+		for i, full := range []int{500, 200, 10} {
+			if got := (Settings{Work: work}).requests(requestRow{requests: full, clients: 1}); got != want[i] {
+				t.Errorf("work %v of %d requests: %d, want %d", work, full, got, want[i])
+			}
+		}
+	}
+}

@@ -88,7 +88,7 @@ func (r *runner) send(ctx context.Context, servers []*side.Server, rows []reques
 	generation := 0
 	for _, row := range rows {
 		row.Unit = "ms"
-		row.requests = max(int(float64(row.requests)*r.settings.Work), row.clients, 2)
+		row.requests = r.settings.requests(row)
 		err := r.takeTurns(servers, row.Row, func(server *side.Server) (Sample, error) {
 			generation += 10 * row.requests
 			one, err := row.sample(ctx, meters[server], generation)
@@ -107,9 +107,18 @@ func (r *runner) send(ctx context.Context, servers []*side.Server, rows []reques
 // builtinGoal is the goal of the rows about writes of built-in kinds.
 const builtinGoal = 0.33
 
-// leastRequests is the least number of requests of a full sample: to write the metrics, between which the allocated memory of a sample
-// is read, allocates 4 MB. Rows of large answers have fewer.
+// leastRequests is the least number of requests of a sample: to write the metrics, between which the allocated memory of a sample is read,
+// allocates 4 MB. Rows of large objects and of lists have fewer.
 const leastRequests = 200
+
+// requests returns the number of requests in a sample of a row. Without work, it is what shows that the row works.
+func (s Settings) requests(row requestRow) int {
+	n := int(float64(row.requests) * s.Work)
+	if s.Work > 0 {
+		n = max(n, min(row.requests, leastRequests))
+	}
+	return max(n, row.clients, 2)
+}
 
 // requestRows returns the rows of requests for 1 and for 16 clients.
 func requestRows(s Settings) []requestRow {

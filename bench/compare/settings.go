@@ -21,7 +21,7 @@ type Settings struct {
 	Repeats int     `json:"repeats"`
 	// Settle is how long a server stays idle before its memory is read.
 	Settle time.Duration `json:"settle"`
-	// Work is the fraction of the full number of requests that a sample sends.
+	// Work is the fraction of the full number of requests that a sample sends. With 200 requests or fewer, it sends all of them.
 	Work float64 `json:"work"`
 	// Fields is the number of fields of the custom resource, and Growth the numbers of fields in the rows about growth.
 	Fields int   `json:"fields"`
