@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -28,7 +29,7 @@ func (l *life) inform(ctx context.Context, path string, informers int) (int64, e
 		defer client.Close()
 		group.Go(func() {
 			for ctx.Err() == nil {
-				if errs[i] = readAll(ctx, client, path); errs[i] == nil {
+				if errs[i] = readAll(ctx, client, path, int64(l.settings.Large)*largeSize); errs[i] == nil {
 					return
 				}
 				again.Add(1)
@@ -40,29 +41,43 @@ func (l *life) inform(ctx context.Context, path string, informers int) (int64, e
 	return again.Load(), errors.Join(errs...)
 }
 
-// readAll reads a list to its end, or a watch to the bookmark after all objects, and keeps nothing of it.
-func readAll(ctx context.Context, client *side.Client, path string) error {
-	request := side.Request{Method: http.MethodGet, Path: path}
-	if !strings.Contains(path, "watch=true") {
-		_, err := client.Drain(ctx, request)
-		return err
+// readAll reads a list to its end, or a watch to the bookmark after all objects, and keeps nothing of it. An answer with fewer than a
+// number of bytes is an error.
+func readAll(ctx context.Context, client *side.Client, path string, least int64) error {
+	read := drainList
+	if strings.Contains(path, "watch=true") {
+		read = drainWatch
 	}
+	n, err := read(ctx, client, side.Request{Method: http.MethodGet, Path: path})
+	if err == nil && n < least {
+		return fmt.Errorf("%s: the answer has %d bytes, which is less than the objects have, %d", path, n, least)
+	}
+	return err
+}
+
+func drainList(ctx context.Context, client *side.Client, r side.Request) (int64, error) {
+	return client.Drain(ctx, r)
+}
+
+// drainWatch returns the number of bytes before the first bookmark.
+func drainWatch(ctx context.Context, client *side.Client, r side.Request) (int64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	answer, err := client.Open(ctx, request)
+	answer, err := client.Open(ctx, r)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	lines := bufio.NewReaderSize(answer.Body, 64<<10)
+	lines, n := bufio.NewReaderSize(answer.Body, 64<<10), int64(0)
 	for first := true; ; {
 		part, err := lines.ReadSlice('\n')
 		if first && bytes.HasPrefix(part, []byte(`{"type":"BOOKMARK"`)) {
-			return nil
+			return n, nil
 		}
+		n += int64(len(part))
 		first = err == nil
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return err
+			return n, err
 		}
 	}
 }

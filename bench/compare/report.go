@@ -60,7 +60,8 @@ server has collected its garbage before. The pods run on 100 nodes, of which non
 `
 	case informersSection:
 		return `All informers begin at the same time, each with a connection of its own, and read everything as JSON. The value is the highest resident
-memory, less that of the server with the objects in its cache.
+memory, less that of the server at rest with the objects in its cache. Memory that the server holds at rest without using it is in neither; the column
+with the peak has all of it.
 
 `
 	case discoverySection:
