@@ -9,9 +9,6 @@ import (
 	"holdfast.dev/holdfast/bench/side"
 )
 
-// largeFields is the number of properties of a definition that is larger than those of most projects.
-const largeFields = 5000
-
 // changePause is how long a server has after a change of a definition for the work that it does in the background, such as a new
 // OpenAPI document.
 const changePause = time.Second
@@ -19,7 +16,7 @@ const changePause = time.Second
 // changes measures what a change of a definition costs, for one large definition with objects, and where there are many definitions.
 func (r *runner) changes(ctx context.Context) error {
 	objects, rounds := r.settings.Listed, r.settings.Changes
-	section, large := "definitions", fmt.Sprintf("a definition with %d properties", largeFields)
+	section, large := "definitions", fmt.Sprintf("a definition with %d properties", r.settings.Properties)
 	rows := []Row{
 		{Section: section, Name: "CPU time to create " + large, Unit: "ms", Goal: 0.33},
 		{Section: section, Name: "CPU time of the first write of an object of " + large, Unit: "ms", Goal: 0.33},
@@ -46,7 +43,7 @@ func (r *runner) changes(ctx context.Context) error {
 // changeLarge creates a large definition and objects, and changes the definition.
 func (r *runner) changeLarge(ctx context.Context, sideIndex, objects, rounds int) ([]Sample, error) {
 	return r.changing(ctx, sideIndex, func(l *life, client *side.Client) error {
-		large := resource{group: "large.example.com", name: "atlas", fields: largeFields}
+		large := resource{group: "large.example.com", name: "atlas", fields: r.settings.Properties}
 		// The objects have as many fields as those of other rows.
 		small := resource{group: large.group, name: large.name, fields: r.settings.Fields}
 		var created usage

@@ -31,6 +31,8 @@ type Settings struct {
 	// Objects are the numbers of stored objects in the rows about them, in ascending order, and Definitions those of definitions.
 	Objects     []int `json:"objects"`
 	Definitions []int `json:"definitions"`
+	// Properties is the number of properties of a definition that is larger than those of most projects.
+	Properties int `json:"properties,omitempty"`
 	// Changes is how often a definition is changed for a sample.
 	Changes int `json:"changes"`
 	// Listed is the number of objects in a list, Watches the number of watches, Nodes the number of nodes, and Pods that of their pods.
@@ -55,7 +57,7 @@ func Full() Settings {
 		Rounds: 5, Starts: 2, Rows: regexp.MustCompile(""), Others: 0.1, Repeats: 2, Settle: 10 * time.Second, Work: 1,
 		Fields: 195, Growth: []int{10, 100, 1000}, Objects: []int{1_000, 10_000, 100_000}, Definitions: []int{300}, Changes: 10,
 		Listed: 500, Watches: 1000, Nodes: 500, Pods: 2000,
-		Stored: []int{2_000, 20_000}, Informers: 16, Large: 10_000, GroupVersions: 370, Kubectl: "../bin/peer/kubectl",
+		Stored: []int{2_000, 20_000}, Informers: 16, Large: 10_000, GroupVersions: 370, Kubectl: "../bin/peer/kubectl", Properties: 5000,
 	}
 }
 
@@ -65,7 +67,7 @@ func Short() Settings {
 		Stages: StageNames(),
 		Rounds: 1, Starts: 1, Rows: regexp.MustCompile(""), Others: 1, Work: 0,
 		Fields: 195, Growth: []int{10}, Objects: []int{20, 30}, Definitions: []int{10}, Changes: 2, Listed: 5, Watches: 20, Nodes: 5, Pods: 10,
-		Stored: []int{10, 20}, Informers: 2, Large: 10, GroupVersions: 40,
+		Stored: []int{10, 20}, Informers: 2, Large: 10, GroupVersions: 40, Properties: 300,
 	}
 }
 
