@@ -51,7 +51,8 @@ func (u usage) sample(value float64) Sample {
 // perRequest returns the CPU time of one of n requests that clients sent at the same time.
 func (u usage) perRequest(n, clients int) Sample {
 	s := u.sample(milliseconds(u.cpu) / float64(n))
-	s.Wait = round(milliseconds(u.elapsed) * float64(clients) / float64(n))
+	// No more clients wait than there are requests.
+	s.Wait = round(milliseconds(u.elapsed) * float64(min(clients, n)) / float64(n))
 	return s
 }
 
