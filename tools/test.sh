@@ -56,7 +56,7 @@ compile_rest() {
 build_tools() { make --no-print-directory bin/.tools; }
 check_format() { bin/golangci-lint fmt --diff || { echo "not formatted: run make fmt" && return 1; }; }
 race_short() { make --no-print-directory race PACKAGES='./internal/broadcast ./internal/reconcile'; }
-measurements() { tests bench -timeout 5m ./...; }
+measurements() { tests bench -timeout 10m ./...; }
 
 step_download() { both modules_of_root standard_library; }
 step_compile() { both compile_root modules_of_rest; }
