@@ -19,7 +19,8 @@ func TestLeafHasAllFields(t *testing.T) {
 		}
 	}
 	b := &builder{leaves: map[leaf]*node{}}
-	if b.shared(&node{typ: "string", nullable: true}) != b.shared(&node{typ: "string", nullable: true}) {
+	text := func() *node { return &node{typ: "string", nullable: true} }
+	if first := b.shared(text()); b.shared(text()) != first {
 		t.Error("two equal leaves are two nodes")
 	}
 }

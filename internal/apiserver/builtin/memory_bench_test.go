@@ -79,7 +79,7 @@ func benchedNodeStatus() []byte {
 			`"lastHeartbeatTime":"2026-01-01T00:00:01Z","lastTransitionTime":"2026-01-01T00:00:00Z"}`, kind))
 	}
 	for i := range 30 {
-		images = append(images, fmt.Sprintf(`{"names":["registry.example.com/fleet/image-%[1]02d:1.27.4","registry.example.com/fleet/image-%[1]02d@sha256:%064[1]d"],`+
+		images = append(images, fmt.Sprintf(`{"names":["registry.example.com/fleet/image-%02[1]d:1.27.4","registry.example.com/fleet/image-%02[1]d@sha256:%064[1]d"],`+
 			`"sizeBytes":52428800}`, i))
 	}
 	return fmt.Appendf(nil, `{"status":{"capacity":%[1]s,"allocatable":%[1]s,"conditions":[%[2]s],"images":[%[3]s],`+
