@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// kept is the number of changes whose events are awaited. An event that arrives after so many later changes is not measured.
+// kept is the number of changes for which the run remembers when they were written. The lag of an event is not measured if so many later changes were
+// written before it arrives.
 const kept = 1 << 16
 
 // mark is one change. The answer to the request and the events of the watches arrive in any order.

@@ -6,9 +6,9 @@
 // returns. As a watch runs for minutes, the stack of its goroutine holds the frames of all these calls, which made it 32 KB.
 //
 // [Around] runs the filters of a request that may be a watch in a goroutine of their own. [Into] is the last of them. It hands the request over
-// to the goroutine of the request, which calls the handler. Into returns when the watch is initialized, which is when the request gives back its
-// seat in its priority level. The filters return then, and their goroutine ends. It saves 20 KB of frames, so that the stack of a watch that the
-// library serves has 16 KB, and that of package watches 8 KB.
+// to the goroutine of the request, which calls the handler. Into returns when the watch is initialized. At that moment the request also gives back its
+// seat in its priority level. The filters return then, and their goroutine ends. This saves 20 KB of frames: the stack of a watch has 16 KB if the
+// library serves it, and 8 KB if package watches does.
 //
 // The handler runs with the context that the filters made, and writes to the writer that Around got. This is right for a filter that does nothing
 // after its handler has returned, and whose writer does nothing. The other filters of the library are treated one by one:

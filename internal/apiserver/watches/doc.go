@@ -1,7 +1,7 @@
 // Package watches serves the watches of built-in kinds, with less memory and less processor time than the handlers of k8s.io/apiserver need.
 //
 //	server := watches.New(minTimeout)
-//	server.Add(gv, "configmaps", storage, ...)
+//	err := server.Add(gv.WithResource("configmaps"), storage, codecs)
 //	handler = server.Wrap(director)
 //
 // A watch of the library keeps about 6 KB of frames on its stack while it waits for an event, and two buffers with its last event that was not
