@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"holdfast.dev/holdfast/api"
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/apiserver/storage"
 	"holdfast.dev/holdfast/internal/waittest"
 )
 
@@ -33,30 +34,29 @@ plans:
   cleanup: {phases: [{name: main, steps: [{name: clean, tasks: [clean]}]}]}
 `
 
-// replacing is a cluster with a second server on the same etcd, which does not admit operator
-// packages. Only there can an OperatorVersion be replaced while Instances use it.
+// replacing is a cluster whose test removes objects from etcd. Its server does not delete an OperatorVersion that Instances use.
 type replacing struct {
 	cluster
-	unchecked cluster
+	etcd *clientv3.Client
 }
 
 // enter returns the clients for a new namespace.
 func (c replacing) enter(t *testing.T, namespace string) replacing {
 	t.Helper()
-	c.Namespace, c.unchecked.Namespace = servertest.CreateNamespace(t, c, namespace), namespace
-	// The second server learns of the namespace from its watch.
-	waittest.Until(t, "both servers know "+namespace, func() error {
-		_, err := c.unchecked.CoreV1().ServiceAccounts(namespace).Get(t.Context(), "default", metav1.GetOptions{})
-		return err
-	})
+	c.Namespace = servertest.CreateNamespace(t, c, namespace)
 	return c
 }
 
-// remove deletes an OperatorVersion although Instances may use it.
+// remove removes an OperatorVersion although Instances may use it.
 func (c replacing) remove(t *testing.T, name string) {
 	t.Helper()
-	waittest.Until(t, name+" is deleted", func() bool {
-		return c.unchecked.kudo("operatorversions").Delete(t.Context(), name, metav1.DeleteOptions{}) == nil
+	removed, err := c.etcd.Delete(t.Context(), storage.KeyPrefix+"/kudo.dev/operatorversions/"+c.Namespace+"/"+name)
+	if err != nil || removed.Deleted != 1 {
+		t.Fatalf("%d objects of the name %s are removed: %v", removed.Deleted, name, err)
+	}
+	waittest.Until(t, "the server has seen that "+name+" is gone", func() bool {
+		_, err := c.kudo("operatorversions").Get(t.Context(), name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
 	})
 }
 
@@ -80,25 +80,23 @@ const replaced = "-0.1.0 has other content than when the plan was asked for: it 
 // TestReplacedVersion checks what plans do when their OperatorVersion was replaced.
 func TestReplacedVersion(t *testing.T) {
 	t.Parallel()
-	stored := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
-	var both replacing
-	both.cluster, _ = startAt(t, apiserver.Config{Etcd: stored})
-	// The first server runs the controller. The second one has none, and must not get the Lease.
-	waittest.Until(t, "the first server leads", func() bool {
-		lease, err := both.CoordinationV1().Leases(metav1.NamespaceSystem).Get(t.Context(), servertest.ControllersLease, metav1.GetOptions{})
-		return err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") != ""
-	})
-	both.unchecked, _ = startAt(t, apiserver.Config{Etcd: stored, WithoutOperators: true})
+	address := servertest.StartEtcd(t, transport.TLSInfo{})
+	var c replacing
+	var err error
+	if c.etcd, err = clientv3.New(clientv3.Config{Endpoints: []string{address}}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.etcd.Close() })
+	c.cluster, _ = startAt(t, apiserver.Config{Etcd: etcd.Cluster{Servers: []string{address}}})
 	for name, test := range map[string]func(*testing.T, replacing){
 		"running":    testVersionReplacedWhileRunning,
 		"recreated":  testVersionRecreated,
 		"cleanup":    testVersionReplacedBeforeCleanup,
 		"dependency": testVersionOfDependencyReplaced,
-		"unpinned":   testValueNotPinned,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, both.enter(t, name))
+			test(t, c.enter(t, name))
 		})
 	}
 }
@@ -197,15 +195,19 @@ plans: {deploy: {phases: [{name: main, steps: [{name: child, tasks: [child]}]}]}
 	}
 }
 
-// testValueNotPinned checks that an Instance which is stored without a value for an immutable
-// parameter gets the effective value with its next accepted write.
-func testValueNotPinned(t *testing.T, c replacing) {
+// TestValueNotPinned checks that an Instance which is stored without a value for an immutable parameter gets the effective value with its next accepted
+// write. Another server stores it, which does not admit operator packages.
+func TestValueNotPinned(t *testing.T) {
+	t.Parallel()
+	stored := etcd.Cluster{Servers: []string{servertest.StartEtcd(t, transport.TLSInfo{})}}
+	c, _ := startAt(t, apiserver.Config{Etcd: stored})
+	unchecked, _ := startAt(t, apiserver.Config{Etcd: stored, WithoutOperators: true})
 	c.operator(t, "late", "0.1.0", `
 parameters: [{name: X, default: d, immutable: true}]
 plans: {deploy: {phases: []}}
 `)
 	waittest.Until(t, "an instance without values is stored", func() bool {
-		return c.unchecked.create(t, "instances", `{metadata: {name: late}, spec: {operatorVersion: {name: late-0.1.0}}}`) == nil
+		return unchecked.create(t, "instances", `{metadata: {name: late}, spec: {operatorVersion: {name: late-0.1.0}}}`) == nil
 	})
 	if values := c.instance(t, "late").Spec.Parameters; len(values) > 0 {
 		t.Fatalf("stored with %v", values)
