@@ -5,25 +5,22 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
 	"k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager"
-	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/util/dryrun"
 	"k8s.io/apiserver/pkg/warning"
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
+	"holdfast.dev/holdfast/internal/apiserver/rights"
 	"holdfast.dev/holdfast/value"
 )
 
@@ -71,31 +68,9 @@ func (r *request) validatingUpdate() rest.ValidateObjectUpdateFunc {
 }
 
 // authorizingCreate is validatingCreate for a server-side apply that creates the object. It refuses a client that may
-// not create objects. It asks the authorizer once.
+// not create objects.
 func (r *request) authorizingCreate() rest.ValidateObjectFunc {
-	validate := r.validatingCreate()
-	user, _ := genericapirequest.UserFrom(r.http.Context())
-	attributes := authorizer.AttributesRecord{
-		User: user, ResourceRequest: true, Path: r.http.URL.Path, Verb: "create", APIGroup: r.Scope.Resource.Group,
-		APIVersion: r.Scope.Resource.Version, Resource: r.Scope.Resource.Resource, Subresource: r.Scope.Subresource,
-		Namespace: r.namespace, Name: r.name,
-	}
-	authorize := sync.OnceValue(func() error {
-		decision, reason, err := r.Scope.Authorizer.Authorize(r.http.Context(), attributes)
-		switch {
-		case decision == authorizer.DecisionAllow: // RBAC may allow a request although it could not evaluate each role
-			return nil
-		case err != nil:
-			return apierrors.NewInternalError(err)
-		}
-		return responsewriters.ForbiddenStatusError(attributes, reason)
-	})
-	return func(ctx context.Context, obj runtime.Object) error {
-		if err := authorize(); err != nil {
-			return err
-		}
-		return validate(ctx, obj)
-	}
+	return rights.Creating(r.http, r.Scope, r.namespace, r.name, r.validatingCreate())
 }
 
 // removeDuplicateReferences removes the owner references that an object has twice. It warns in the words of Kubernetes.
