@@ -18,6 +18,7 @@ BENCHTIME ?= 1s
 FAULTS    ?= .
 FUZZ      ?= .
 FUZZTIME  ?= 60s
+SOAK      ?= Soak
 SOAKTIME  ?= 5m
 HOLLOW    ?= 1000x10
 STEADY    ?= 3m
@@ -140,8 +141,8 @@ hollow: ## one server with many node agents that write no files (HOLLOW=NODESxPO
 	awk -v nodes=$(firstword $(subst x, ,$(HOLLOW))) -v svg=bin/hollow.svg -f tools/hollow.awk bin/hollow.txt
 
 .PHONY: soak
-soak: ## run the soak tests for SOAKTIME (make test runs them for seconds)
-	HOLDFAST_SOAK=$(SOAKTIME) HOLDFAST_SEED=$(SEED) go test -run Soak -count 1 -v -timeout 60m \
+soak: ## run each soak test for SOAKTIME (make test runs them for seconds; SOAK=regexp chooses)
+	HOLDFAST_SOAK=$(SOAKTIME) HOLDFAST_SEED=$(SEED) go test -run '$(SOAK)' -count 1 -v -timeout 24h \
 		$$(grep -rlE '^func TestSoak' --include='*_test.go' --exclude-dir=test . | xargs -n1 dirname | sort -u)
 
 # The random choices of a run come from a seed, which each test prints: make faults SEED=... FAULTS=TestKill repeats them.
