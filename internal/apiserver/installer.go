@@ -3,7 +3,6 @@ package apiserver
 import (
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -17,15 +16,16 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
-	"holdfast.dev/holdfast/internal/apiserver/applied"
 	"holdfast.dev/holdfast/internal/apiserver/builtin"
 	"holdfast.dev/holdfast/internal/apiserver/definitions"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/kubelet"
+	"holdfast.dev/holdfast/internal/apiserver/managers"
 	"holdfast.dev/holdfast/internal/apiserver/routes"
 	"holdfast.dev/holdfast/internal/apiserver/serviceip"
 	"holdfast.dev/holdfast/internal/apiserver/start"
 	"holdfast.dev/holdfast/internal/apiserver/watches"
+	"holdfast.dev/holdfast/internal/apiserver/writes"
 	"holdfast.dev/holdfast/internal/definition"
 )
 
@@ -35,6 +35,8 @@ type installer struct {
 	server *genericapiserver.GenericAPIServer
 	routes *routes.Router
 	hooks  *start.Hooks
+	// sets are the sets of fields of the managers of built-in kinds.
+	sets *managers.Sets
 }
 
 // installKinds installs the groups of the built-in kinds and one more group.
@@ -62,32 +64,36 @@ func (i installer) installKinds(kinds []builtin.Kind, last *genericapiserver.API
 	for _, info := range append(named, core) {
 		info.StaticOpenAPISpec = nil
 	}
-	return i.installApplies(kinds)
+	return i.installWrites(kinds)
 }
 
-// installApplies serves regular applies of the built-in kinds that have one version.
-func (i installer) installApplies(kinds []builtin.Kind) error {
-	config := applied.Config{
+// installWrites serves regular updates, patches and applies of the built-in kinds that have one version, and of their status.
+func (i installer) installWrites(kinds []builtin.Kind) error {
+	server := writes.NewServer(writes.Config{
 		Scheme: i.Scheme, Serializer: builtin.NewCodecs(i.Scheme, i.Codecs), Authorizer: i.server.Authorizer, Admission: i.Generic.AdmissionControl,
-		Equivalent: i.server.EquivalentResourceRegistry, OpenAPI: i.Generic.OpenAPIV3Config, MaxBody: i.Generic.MaxRequestBodyBytes,
-	}
+		Equivalent: i.server.EquivalentResourceRegistry, OpenAPI: i.Generic.OpenAPIV3Config, MaxBody: i.Generic.MaxRequestBodyBytes, Sets: i.sets,
+	})
 	for _, kind := range kinds {
 		if len(kind.Versions) > 1 {
 			continue
 		}
-		for resource, storage := range kind.Resources {
-			if strings.Contains(resource, "/") {
+		for name, storage := range kind.Resources {
+			resource, subresource, _ := strings.Cut(name, "/")
+			scoper, ok := kind.Resources[resource].(rest.Scoper)
+			if !ok || subresource != "" && subresource != "status" {
 				continue
 			}
-			endpoint, err := applied.New(config, kind.Versions[0].WithResource(resource), storage)
+			endpoint, err := server.Add(kind.Versions[0].WithResource(resource), subresource, scoper.NamespaceScoped(), storage)
 			if err != nil {
 				return err
 			}
 			if endpoint == nil {
 				continue
 			}
-			if err := i.routes.Replace(i.server.Handler.GoRestfulContainer, http.MethodPatch, endpoint.Path(), endpoint.Function); err != nil {
-				return fmt.Errorf("serve applies of %s: %w", resource, err)
+			for _, method := range writes.Methods() {
+				if err := i.routes.Replace(i.server.Handler.GoRestfulContainer, method, endpoint.Path(), endpoint.Function(method)); err != nil {
+					return fmt.Errorf("serve writes of %s: %w", name, err)
+				}
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,6 +18,7 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/gate"
 	"holdfast.dev/holdfast/internal/apiserver/identity"
 	"holdfast.dev/holdfast/internal/apiserver/maintenance"
+	"holdfast.dev/holdfast/internal/apiserver/managers"
 	"holdfast.dev/holdfast/internal/apiserver/migration"
 	"holdfast.dev/holdfast/internal/apiserver/plugins"
 	"holdfast.dev/holdfast/internal/apiserver/referrers"
@@ -71,7 +73,7 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	}()
 	router := routes.New()
 	server.Handler.GoRestfulContainer.Router(router)
-	i := installer{Base: b, server: server, routes: router, hooks: start.NewHooks(server)}
+	i := installer{Base: b, server: server, routes: router, hooks: start.NewHooks(server), sets: managers.NewSets()}
 	store, status, err := definitions.Open(b.Scheme, b.Generic.RESTOptionsGetter, admission.Ownership, admission.Policies)
 	if err != nil {
 		return resourcesStage{}, err
@@ -146,10 +148,10 @@ func serveResources(b start.Base, stored storageStage, identity identity.Stage, 
 	b.Metrics.CountAgents(stored.selection)
 	b.Metrics.MeasureStorage(b.Etcd)
 	b.Metrics.MustRegister(customResources.Collectors()...)
-	b.Metrics.MustRegister(bounded.Collector(append(customResources.Caches(), stored.shared.Caches()...)...))
+	b.Metrics.MustRegister(bounded.Collector(slices.Concat(customResources.Caches(), stored.shared.Caches(), i.sets.Caches())...))
 	// Watch caches are filled from the other caches.
 	auditor := cacheaudit.New(cacheaudit.Config{Interval: b.Config.CacheAuditInterval, Caches: func() []cacheaudit.Cache {
-		return append(customResources.Audited(stored.readable), stored.watchCaches.Audited()...)
+		return slices.Concat(customResources.Audited(stored.readable), i.sets.Audited(), stored.watchCaches.Audited())
 	}})
 	b.Metrics.MustRegister(auditor.Collectors()...)
 	if err := i.hooks.InBackground("audit-caches", auditor.Run); err != nil {

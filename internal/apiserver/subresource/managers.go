@@ -46,12 +46,12 @@ func (m ScaleManagers) OfObject(scale []metav1.ManagedFieldsEntry) ([]metav1.Man
 		m.setTime(&entries[i], scale)
 	}
 	joined, err := join(entries)
-	slices.SortStableFunc(joined, inOrder)
+	slices.SortStableFunc(joined, InOrder)
 	return joined, err
 }
 
-// inOrder compares two entries as the library of Kubernetes does.
-func inOrder(a, b metav1.ManagedFieldsEntry) int {
+// InOrder compares two entries of managed fields. They are stored in this order, which is that of the library.
+func InOrder(a, b metav1.ManagedFieldsEntry) int {
 	seconds := func(entry metav1.ManagedFieldsEntry) int64 {
 		if entry.Time == nil {
 			return 0
@@ -78,7 +78,7 @@ func (m ScaleManagers) setTime(entry *metav1.ManagedFieldsEntry, scale []metav1.
 	}
 	for i := range scale {
 		at := scale[i].Time
-		if sameManager(entry, &scale[i]) && at != nil && (entry.Time == nil || entry.Time.Before(at)) {
+		if SameManager(entry, &scale[i]) && at != nil && (entry.Time == nil || entry.Time.Before(at)) {
 			entry.Time = at
 		}
 	}
@@ -104,15 +104,15 @@ func join(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, err
 // findEntry returns the entry of the same manager and version, nil if there is none.
 func findEntry(entries []metav1.ManagedFieldsEntry, entry *metav1.ManagedFieldsEntry) *metav1.ManagedFieldsEntry {
 	for i := range entries {
-		if sameManager(entry, &entries[i]) && entry.APIVersion == entries[i].APIVersion {
+		if SameManager(entry, &entries[i]) && entry.APIVersion == entries[i].APIVersion {
 			return &entries[i]
 		}
 	}
 	return nil
 }
 
-// sameManager says whether two entries belong to one manager, in any version.
-func sameManager(a, b *metav1.ManagedFieldsEntry) bool {
+// SameManager says whether two entries belong to one manager, in any version.
+func SameManager(a, b *metav1.ManagedFieldsEntry) bool {
 	return a.Manager == b.Manager && a.Operation == b.Operation && a.Subresource == b.Subresource
 }
 

@@ -1,4 +1,4 @@
-package applied
+package managers
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// lazyTypes converts the objects of a kind to typed values. The types are built with the first use: most kinds are never applied. The installer of the
+// lazyTypes converts the objects of a kind to typed values. The types are built with the first use: a server gets no writes of most kinds. The installer of the
 // library has the same types, and shows them to nothing else.
 type lazyTypes struct {
 	converter func() (managedfields.TypeConverter, error)
@@ -20,7 +20,8 @@ type lazyTypes struct {
 
 var _ managedfields.TypeConverter = lazyTypes{}
 
-func newTypes(config *common.OpenAPIV3Config, example runtime.Object) lazyTypes {
+// NewTypes returns the types of a kind. The config has those of all kinds.
+func NewTypes(config *common.OpenAPIV3Config, example runtime.Object) managedfields.TypeConverter {
 	return lazyTypes{sync.OnceValues(func() (managedfields.TypeConverter, error) {
 		// The server drops the definitions that it has in a config when all kinds are installed, and the builder keeps them there.
 		own := *config

@@ -1,11 +1,10 @@
-package applied
+package writes
 
 import (
 	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,14 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
 	"k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager"
-	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/util/dryrun"
 	"k8s.io/apiserver/pkg/warning"
+
+	"holdfast.dev/holdfast/internal/apiserver/rights"
 )
 
 // mutate calls mutating admission. Afterwards it restores managed fields that are not valid any more, and removes duplicate owner
@@ -75,31 +74,9 @@ func (r *request) validatingUpdate(ctx context.Context) rest.ValidateObjectUpdat
 }
 
 // authorizingCreate returns the function that calls validating admission for a new object. It refuses a client that may not create objects.
-// It asks the authorizer once.
 func (r *request) authorizingCreate(ctx context.Context) rest.ValidateObjectFunc {
 	validate := rest.AdmissionToValidateObjectFunc(r.admission, r.attributes(ctx, admission.Create, nil, nil), r.scope)
-	user, _ := genericapirequest.UserFrom(ctx)
-	attributes := authorizer.AttributesRecord{
-		User: user, ResourceRequest: true, Path: r.http.URL.Path, Verb: "create", APIGroup: r.scope.Resource.Group,
-		APIVersion: r.scope.Resource.Version, Resource: r.scope.Resource.Resource, Subresource: r.scope.Subresource,
-		Namespace: r.namespace, Name: r.name,
-	}
-	authorize := sync.OnceValue(func() error {
-		decision, reason, err := r.scope.Authorizer.Authorize(ctx, attributes)
-		switch {
-		case decision == authorizer.DecisionAllow: // RBAC may allow a request although it could not evaluate each role
-			return nil
-		case err != nil:
-			return apierrors.NewInternalError(err)
-		}
-		return responsewriters.ForbiddenStatusError(attributes, reason)
-	})
-	return func(ctx context.Context, obj runtime.Object) error {
-		if err := authorize(); err != nil {
-			return err
-		}
-		return validate(ctx, obj)
-	}
+	return rights.Creating(r.http, r.scope, r.namespace, r.name, validate)
 }
 
 // removeDuplicateOwners removes the owner references that an object has twice. It warns in the words of Kubernetes.

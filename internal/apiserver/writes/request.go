@@ -1,8 +1,10 @@
-package applied
+package writes
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -23,20 +25,28 @@ const (
 	slow = 500 * time.Millisecond
 )
 
-// request is one apply. prepare sets its fields.
+// errIrregular is the error of a step that the library has to take.
+var errIrregular = errors.New("the library serves the request")
+
+// request is one write. prepare sets its fields.
 type request struct {
 	*Endpoint
 	http            *http.Request
 	namespace, name string
 	body            []byte
-	options         metav1.PatchOptions
-	// configuration is the decoded body, for the first attempt to store the object.
-	configuration map[string]any
+	// options are those of an update too.
+	options metav1.PatchOptions
+	verb    requestmetrics.RequestBodyVerb
+	// change returns a stored object after the write. An object that is not stored may have no fields.
+	change func(old runtime.Object, isStored bool) (runtime.Object, error)
+	// creates is true if the write may create the object although its kind forbids this to updates.
+	creates       bool
+	preconditions *metav1.Preconditions
 }
 
-// serve takes the steps of the handler of the library.
-func (r *request) serve(w http.ResponseWriter) {
-	ctx, span := tracing.Start(r.http.Context(), "Patch",
+// serve takes the steps of the handler of the library. It returns false if the library has to serve the request: nothing is stored or answered then.
+func (r *request) serve(w http.ResponseWriter) bool {
+	ctx, span := tracing.Start(r.http.Context(), map[bool]string{true: "Update", false: "Patch"}[r.http.Method == http.MethodPut],
 		attribute.String("method", r.http.Method), attribute.String("url", r.http.URL.Path), attribute.String("protocol", r.http.Proto),
 		attribute.String("user-agent", r.http.UserAgent()), attribute.String("audit-id", audit.GetAuditIDTruncated(r.http.Context())))
 	defer span.End(slow)
@@ -44,20 +54,22 @@ func (r *request) serve(w http.ResponseWriter) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	ctx = genericapirequest.WithNamespace(ctx, r.namespace)
-	requestmetrics.RecordRequestBodySize(ctx, r.scope.Resource.GroupResource(), requestmetrics.Patch, len(r.body))
-	audit.LogRequestPatch(req.Context(), r.body)
 
 	// After a timeout, the store may still write the object, and nothing reads this.
 	created := make(chan bool, 1)
 	result, err := finisher.FinishRequest(ctx, func() (runtime.Object, error) {
-		obj, isNew, err := r.storage.Update(ctx, r.name, r, r.authorizingCreate(ctx), r.validatingUpdate(ctx), true, r.updateOptions())
+		obj, isNew, err := r.storage.Update(ctx, r.name, r, r.authorizingCreate(ctx), r.validatingUpdate(ctx), r.creates, r.updateOptions())
 		created <- isNew
 		return obj, err
 	})
+	if isForLibrary(err) {
+		return false
+	}
+	requestmetrics.RecordRequestBodySize(ctx, r.scope.Resource.GroupResource(), r.verb, len(r.body))
 	gv := r.scope.Kind.GroupVersion()
 	if err != nil {
 		responsewriters.ErrorNegotiated(err, r.scope.Serializer, gv, w, req)
-		return
+		return true
 	}
 	span.AddEvent("Object stored in database")
 	status := http.StatusOK
@@ -65,6 +77,17 @@ func (r *request) serve(w http.ResponseWriter) {
 		status = http.StatusCreated
 	}
 	responsewriters.WriteObjectNegotiated(r.scope.Serializer, r.scope, gv, w, req, status, result, false)
+	return true
+}
+
+// isForLibrary reports whether the library has to serve a request after an error. It writes an object that is too large for etcd without
+// its managed fields.
+func isForLibrary(err error) bool {
+	if err == nil {
+		return false
+	}
+	return errors.Is(err, errIrregular) || strings.Contains(err.Error(), "request is too large") ||
+		strings.Contains(err.Error(), "trying to send message larger than max")
 }
 
 // updateOptions are the options of the request, as the store takes them.

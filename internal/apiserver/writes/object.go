@@ -1,22 +1,21 @@
-package applied
+package writes
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	requestmetrics "k8s.io/apiserver/pkg/endpoints/handlers/metrics"
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Preconditions implements rest.UpdatedObjectInfo. A configuration has none.
-func (*request) Preconditions() *metav1.Preconditions { return nil }
+// Preconditions implements rest.UpdatedObjectInfo. Only an update has some.
+func (r *request) Preconditions() *metav1.Preconditions { return r.preconditions }
 
-// UpdatedObject implements rest.UpdatedObjectInfo. It returns the stored object with the configuration, after mutating admission. The store calls it
+// UpdatedObject implements rest.UpdatedObjectInfo. It returns the stored object after the write and after mutating admission. The store calls it
 // again if another write came first. An object without a UID is not stored.
 func (r *request) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	uid, err := uidOf(old)
@@ -24,19 +23,14 @@ func (r *request) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 		return nil, err
 	}
 	isStored := uid != ""
-	if !isStored {
-		if old, err = r.scope.Creater.New(r.scope.Kind); err != nil {
-			return nil, fmt.Errorf("failed to create new object: %w", err)
-		}
-	}
-	obj, err := r.apply(old)
+	obj, err := r.change(old, isStored)
 	if err != nil {
 		return nil, err
 	}
 	if uid, err = uidOf(obj); err != nil {
 		return nil, err
 	}
-	if uid != "" && !isStored {
+	if uid != "" && !isStored && r.verb == requestmetrics.Patch {
 		return nil, apierrors.NewConflict(r.scope.Resource.GroupResource(), r.name,
 			fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
 	}
@@ -47,19 +41,6 @@ func (r *request) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 		old = nil
 	}
 	return obj, r.mutate(ctx, obj, old)
-}
-
-// apply applies the configuration to an object. The field manager may change a configuration, so each attempt has its own.
-func (r *request) apply(to runtime.Object) (runtime.Object, error) {
-	configuration := r.configuration
-	if r.configuration = nil; configuration == nil {
-		var ok bool
-		if configuration, ok = Decode(r.body); !ok {
-			return nil, apierrors.NewInternalError(errors.New("the body of the request has changed"))
-		}
-	}
-	force := r.options.Force != nil && *r.options.Force
-	return r.scope.FieldManager.Apply(to, &unstructured.Unstructured{Object: configuration}, r.options.FieldManager, force)
 }
 
 // checkTarget refuses an object with another name or namespace than the request has, in the words of Kubernetes.

@@ -1,4 +1,4 @@
-package applied_test
+package writes_test
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package applied
+package writes
 
 import (
 	"strings"
