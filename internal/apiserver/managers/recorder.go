@@ -50,6 +50,9 @@ func (r *Recorder) Apply(stored, configuration runtime.Object, manager string, f
 
 // Update returns an object with its managed fields after an update or a patch by a manager. It may return the same object.
 func (r *Recorder) Update(stored, obj runtime.Object, manager string) runtime.Object {
+	if manager == "" {
+		manager = "unknown" // as the library names it
+	}
 	if entries, ok := r.quick(stored, obj, manager); ok {
 		if accessor, err := meta.Accessor(obj); err == nil {
 			accessor.SetManagedFields(entries)

@@ -110,9 +110,9 @@ func FuzzUpdate(f *testing.F) {
 		stored := recorders[n][0].created(t, yamltest.Kind(t, scheme, objects[n]))
 		for range 20 {
 			age(t, stored)
-			recorder, manager := recorders[n][random.IntN(2)], []string{"creator", "creator", "other", "agent"}[random.IntN(4)]
+			recorder, manager := recorders[n][random.IntN(2)], []string{"creator", "creator", "other", "unknown"}[random.IntN(4)]
 			obj := recorder.changed(t, random, stored)
-			want := recorder.library.UpdateNoErrors(stored.DeepCopyObject(), obj.DeepCopyObject(), manager)
+			want := recorder.library.UpdateNoErrors(stored.DeepCopyObject(), obj.DeepCopyObject(), strings.TrimPrefix(manager, "unknown"))
 			unchanged := stored.DeepCopyObject()
 			got, ok := recorder.quick(stored, obj, manager)
 			if diff := cmp.Diff(unchanged, stored); diff != "" {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
@@ -82,17 +83,19 @@ func (r *request) authorizingCreate(ctx context.Context) rest.ValidateObjectFunc
 // removeDuplicateOwners removes the owner references that an object has twice. It warns in the words of Kubernetes.
 func removeDuplicateOwners(ctx context.Context, accessor metav1.Object) {
 	owners := accessor.GetOwnerReferences()
-	if len(owners) < 2 {
+	if !hasDuplicateOwners(owners) {
 		return
 	}
 	var kept []metav1.OwnerReference
 	var duplicates []string
+	seen := make(map[types.UID]bool, len(owners))
 	for _, owner := range owners {
 		isSame := func(other metav1.OwnerReference) bool { return apiequality.Semantic.DeepEqual(owner, other) }
-		if slices.ContainsFunc(kept, isSame) {
+		if seen[owner.UID] && slices.ContainsFunc(kept, isSame) {
 			duplicates = append(duplicates, string(owner.UID))
 			continue
 		}
+		seen[owner.UID] = true
 		kept = append(kept, owner)
 	}
 	if len(duplicates) > 0 {

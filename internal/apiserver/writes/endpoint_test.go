@@ -38,6 +38,7 @@ func TestPrepare(t *testing.T) {
 		Namer: handlers.ContextBasedNaming{Namer: runtime.Namer(meta.NewAccessor())}, Serializer: serializer.NewCodecFactory(scheme),
 		Resource: corev1.SchemeGroupVersion.WithResource("configmaps"), Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"),
 		HubGroupVersion: schema.GroupVersion{Version: runtime.APIVersionInternal}, MetaGroupVersion: metav1.SchemeGroupVersion, MaxRequestBodyBytes: 300,
+		TableConvertor: rest.NewDefaultTableConvertor(schema.GroupResource{Resource: "configmaps"}),
 	}}
 	for name, test := range map[string]struct {
 		method, media, query, accept, body string
@@ -51,6 +52,7 @@ func TestPrepare(t *testing.T) {
 		"no manager":          {"PATCH", apply, "", "", body, false},
 		"a wrong option":      {"PATCH", apply, "?fieldManager=m&dryRun=Some", "", body, false},
 		"a table":             {"PATCH", apply, "?fieldManager=m", "application/json;as=Table;v=v1;g=meta.k8s.io", body, false},
+		"a table or not":      {"PATCH", apply, "?fieldManager=m", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json", body, false},
 		"an unknown answer":   {"PATCH", apply, "?fieldManager=m", "text/plain", body, false},
 		"YAML":                {"PATCH", apply, "?fieldManager=m", "", "apiVersion: v1", false},
 		"too large":           {"PATCH", apply, "?fieldManager=m", "", `{"a":"` + strings.Repeat("a", 300) + `"}`, false},

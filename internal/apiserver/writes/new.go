@@ -82,6 +82,7 @@ func (s *Server) Add(resource schema.GroupVersionResource, subresource string, n
 		return nil, fmt.Errorf("kind of %s: no JSON", resource.Resource)
 	}
 	scope := s.scope(kind, resource, subresource, namespaced)
+	scope.TableConvertor, _ = storage.(rest.TableConvertor)
 	return &Endpoint{
 		storage: patcher, scope: scope, admission: s.Admission, managers: recorder, clusterScoped: !namespaced,
 		json: runtime.NewCodec(

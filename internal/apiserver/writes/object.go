@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	requestmetrics "k8s.io/apiserver/pkg/endpoints/handlers/metrics"
 	"k8s.io/apiserver/pkg/registry/rest"
+
+	"holdfast.dev/holdfast/internal/apiserver/managers"
 )
 
 // Preconditions implements rest.UpdatedObjectInfo. Only an update has some.
@@ -40,7 +42,10 @@ func (r *request) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 	if !isStored {
 		old = nil
 	}
-	return obj, r.mutate(ctx, obj, old)
+	if err := r.mutate(ctx, obj, old); err != nil || !r.bare {
+		return obj, err
+	}
+	return managers.WithoutEntries(obj), nil
 }
 
 // checkTarget refuses an object with another name or namespace than the request has, in the words of Kubernetes.

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/audit"
@@ -25,8 +28,8 @@ const (
 	slow = 500 * time.Millisecond
 )
 
-// errIrregular is the error of a step that the library has to take.
-var errIrregular = errors.New("the library serves the request")
+// errIrregular is the error of a step that the library has to take. It has a status, so that no layer of the storage replaces it.
+var errIrregular error = apierrors.NewInternalError(errors.New("the library serves the request"))
 
 // request is one write. prepare sets its fields.
 type request struct {
@@ -37,11 +40,13 @@ type request struct {
 	// options are those of an update too.
 	options metav1.PatchOptions
 	verb    requestmetrics.RequestBodyVerb
-	// change returns a stored object after the write. An object that is not stored may have no fields.
+	// change returns a stored object after the write. An object that is not stored may have no fields. The managers are not recorded if bare is true.
 	change func(old runtime.Object, isStored bool) (runtime.Object, error)
 	// creates is true if the write may create the object although its kind forbids this to updates.
 	creates       bool
 	preconditions *metav1.Preconditions
+	// bare is true if the object is too large with its managed fields.
+	bare bool
 }
 
 // serve takes the steps of the handler of the library. It returns false if the library has to serve the request: nothing is stored or answered then.
@@ -58,11 +63,16 @@ func (r *request) serve(w http.ResponseWriter) bool {
 	// After a timeout, the store may still write the object, and nothing reads this.
 	created := make(chan bool, 1)
 	result, err := finisher.FinishRequest(ctx, func() (runtime.Object, error) {
-		obj, isNew, err := r.storage.Update(ctx, r.name, r, r.authorizingCreate(ctx), r.validatingUpdate(ctx), r.creates, r.updateOptions())
+		obj, isNew, err := r.store(ctx)
+		if isTooLarge(err) && !r.creates {
+			// As in the library, the object is stored without its managed fields then.
+			r.bare = true
+			obj, isNew, err = r.store(ctx)
+		}
 		created <- isNew
 		return obj, err
 	})
-	if isForLibrary(err) {
+	if errors.Is(err, errIrregular) {
 		return false
 	}
 	requestmetrics.RecordRequestBodySize(ctx, r.scope.Resource.GroupResource(), r.verb, len(r.body))
@@ -72,22 +82,31 @@ func (r *request) serve(w http.ResponseWriter) bool {
 		return true
 	}
 	span.AddEvent("Object stored in database")
-	status := http.StatusOK
+	code := http.StatusOK
 	if <-created {
-		status = http.StatusCreated
+		code = http.StatusCreated
 	}
-	responsewriters.WriteObjectNegotiated(r.scope.Serializer, r.scope, gv, w, req, status, result, false)
+	// The audit log has this time of slow requests. An answer that is no table is not transformed.
+	genericapirequest.TrackTransformResponseObjectLatency(ctx, func() {})
+	responsewriters.WriteObjectNegotiated(r.scope.Serializer, r.scope, gv, w, req, code, result, false)
 	return true
 }
 
-// isForLibrary reports whether the library has to serve a request after an error. It writes an object that is too large for etcd without
-// its managed fields.
-func isForLibrary(err error) bool {
-	if err == nil {
-		return false
+// store writes the object.
+func (r *request) store(ctx context.Context) (runtime.Object, bool, error) {
+	return r.storage.Update(ctx, r.name, r, r.authorizingCreate(ctx), r.validatingUpdate(ctx), r.creates, r.updateOptions())
+}
+
+// isTooLarge reports whether etcd or its client refuse an object for its size.
+func isTooLarge(err error) bool {
+	var ofEtcd interface {
+		error
+		Code() codes.Code
 	}
-	return errors.Is(err, errIrregular) || strings.Contains(err.Error(), "request is too large") ||
-		strings.Contains(err.Error(), "trying to send message larger than max")
+	var ofClient interface{ GRPCStatus() *status.Status }
+	return errors.As(err, &ofEtcd) && ofEtcd.Code() == codes.InvalidArgument && ofEtcd.Error() == "etcdserver: request is too large" ||
+		errors.As(err, &ofClient) && ofClient.GRPCStatus().Code() == codes.ResourceExhausted &&
+			strings.Contains(ofClient.GRPCStatus().Message(), "trying to send message larger than max")
 }
 
 // updateOptions are the options of the request, as the store takes them.

@@ -10,10 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/audit"
 	requestmetrics "k8s.io/apiserver/pkg/endpoints/handlers/metrics"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	"k8s.io/apiserver/pkg/registry/rest"
+
+	"holdfast.dev/holdfast/internal/apiserver/managers"
 )
 
 // prepareUpdate decodes the new object of an update. It returns false if the object is not that of the URL, or has an unknown field or an owner twice.
@@ -30,7 +33,6 @@ func (r *request) prepareUpdate() bool {
 		r.preconditions = &metav1.Preconditions{UID: &uid}
 	}
 	r.verb = requestmetrics.Update
-	audit.LogRequestObject(r.http.Context(), obj, r.scope.Kind.GroupVersion(), r.scope.Resource, r.scope.Subresource, r.scope.Serializer)
 	// The store changes the object, so each attempt to store it has its own.
 	r.change = func(old runtime.Object, _ bool) (runtime.Object, error) {
 		sent := obj
@@ -41,6 +43,9 @@ func (r *request) prepareUpdate() bool {
 			if err := r.checkTarget(sent); err != nil {
 				return nil, err
 			}
+		}
+		if r.bare {
+			return managers.WithoutEntries(sent), nil
 		}
 		return r.managers.Update(old, sent, r.manager()), nil
 	}
@@ -61,6 +66,8 @@ func (r *request) decodeUpdate() (runtime.Object, error) {
 	case found == nil || *found != kind:
 		return nil, errIrregular
 	}
+	// The audit log has the object that the client has sent.
+	audit.LogRequestObject(r.http.Context(), obj, kind.GroupVersion(), r.scope.Resource, r.scope.Subresource, r.scope.Serializer)
 	if accessor, err := meta.Accessor(obj); err == nil {
 		// As in the library, an object without a namespace gets that of the request.
 		if err := rest.EnsureObjectNamespaceMatchesRequestNamespace(rest.ExpectedNamespaceForResource(r.namespace, r.scope.Resource), accessor); err != nil {
@@ -72,12 +79,15 @@ func (r *request) decodeUpdate() (runtime.Object, error) {
 
 // hasDuplicateOwners reports whether two owner references name one object.
 func hasDuplicateOwners(owners []metav1.OwnerReference) bool {
+	if len(owners) < 2 {
+		return false
+	}
+	seen := make(map[types.UID]bool, len(owners))
 	for i := range owners {
-		for j := range i {
-			if owners[i].UID == owners[j].UID {
-				return true
-			}
+		if seen[owners[i].UID] {
+			return true
 		}
+		seen[owners[i].UID] = true
 	}
 	return false
 }

@@ -68,6 +68,32 @@ func TestAnswersToUpdates(t *testing.T) {
 	}
 }
 
+// TestTooLarge adds so many keys to a ConfigMap that it is too large for etcd with its managed fields. It is stored without them.
+func TestTooLarge(t *testing.T) {
+	c := newClient(t, servertest.Start(t, apiserver.Config{}).Config(t))
+	withKeys := func(count int) string {
+		var keys strings.Builder
+		for i := range count {
+			_, _ = fmt.Fprintf(&keys, "%sk%0200d: ''", map[bool]string{true: ", "}[i > 0], i)
+		}
+		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: large}, data: {" + keys.String() + "}}"
+	}
+	var answers []answer
+	for _, namespace := range []string{"quick", "library"} {
+		created := c.send(namespace, http.MethodPost, "application/json", strings.TrimSuffix(configMaps, "/"), yamltest.JSON(t, withKeys(2_500)))
+		if created.Code != http.StatusCreated || !strings.Contains(created.Body, "managedFields") {
+			t.Fatalf("the create is answered with %d", created.Code)
+		}
+		answers = append(answers, c.update(namespace, update{"", configMaps + "large", "", withKeys(4_500)}))
+	}
+	if answers[0].Code != http.StatusOK || strings.Contains(answers[0].Body, "managedFields") {
+		t.Errorf("the update is answered with %d %.2000s", answers[0].Code, answers[0].Body)
+	}
+	if answers[0].Body != answers[1].Body {
+		t.Error("the library answers something else")
+	}
+}
+
 const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web-0}, spec: {replicas: 1, selector: {matchLabels: {app: web}}, ` +
 	`template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: i, env: [{name: A, value: a}], ports: [{containerPort: 80}]}]}}}}`
 
