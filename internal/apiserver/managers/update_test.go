@@ -65,8 +65,8 @@ status:
   nodeInfo: {kubeletVersion: v1}
 `}
 
-// long is a time before all writes of the tests.
-var long = metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+// earlier is a time before all writes of the tests.
+var earlier = metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 
 // kinds are the endpoints of each object: those of the object and of its status.
 func kinds(t testing.TB) [][2]*Recorder {
@@ -153,7 +153,7 @@ func age(t *testing.T, obj runtime.Object) {
 	t.Helper()
 	entries := accessor(t, obj).GetManagedFields()
 	for i := range entries {
-		entries[i].Time = &metav1.Time{Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+		entries[i].Time = earlier.DeepCopy()
 	}
 }
 
