@@ -15,7 +15,7 @@ var sleepers = map[string]string{
 	"internal/apiserver/builtin/used_by_node_bench_test.go": "measures the memory of a server until it does not fall any more",
 	"internal/apiserver/replicas_keep_test.go":              "creates an object at different moments of a deletion",
 	"internal/apiserver/custom/main_test.go":                "sends a request again after the answer 429, as client-go does",
-	"internal/lifecycle/collection/model_test.go":           "writes at random moments",
+	"internal/lifecycle/collection/model_worker_test.go":    "writes at random moments",
 	"internal/node/bench_test.go":                           "measures for a given time",
 	"internal/node/soak_test.go":                            "reads the files of agents all the time, and leaves them processor time",
 	"internal/apiserver/migration/kill_test.go":             "kills a server at a random moment of a migration",

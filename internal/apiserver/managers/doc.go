@@ -3,6 +3,7 @@
 //	recorder, err := managers.New(managers.Config{Types: types, Kind: kind, Sets: sets})
 //	obj = recorder.Update(stored, obj, manager)
 //	obj, err = recorder.Apply(stored, configuration, manager, force)
+//	manager := managers.NameOf(options.FieldManager, req.UserAgent())
 //
 // The package is part of the wing of speed. The plain form is the field manager of the library. For each write it decodes the set of fields of each
 // manager, compares both objects with their managed fields, which it decodes once more for that, and encodes all sets again.

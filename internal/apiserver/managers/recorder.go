@@ -91,7 +91,7 @@ func (r *Recorder) quick(stored, obj runtime.Object, manager string) ([]metav1.M
 	return written(entries, own, !replaced.Empty()), true
 }
 
-// replaced returns the fields whose values differ. It returns false if a field was added or removed.
+// replaced returns the fields that have another value in the new object than in the stored one. It returns false if a field is new or gone.
 func (r *Recorder) replaced(old *typed.TypedValue, obj runtime.Object) (*fieldpath.Set, bool) {
 	updated, err := r.typed(obj)
 	if err != nil {

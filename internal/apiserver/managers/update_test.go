@@ -136,7 +136,7 @@ func FuzzUpdate(f *testing.F) {
 	}
 }
 
-// created returns an object that a manager has created, and whose status another one has written.
+// created returns a stored object, as the manager "creator" has created it.
 func (r *Recorder) created(t *testing.T, obj runtime.Object) runtime.Object {
 	t.Helper()
 	empty, err := r.Scheme.New(r.Kind)

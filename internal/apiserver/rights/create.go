@@ -14,8 +14,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Creating returns a validation of new objects for a request that is not a create, such as a server-side apply. It refuses a user who may not create
-// the object in the URL, and asks the authorizer once.
+// Creating wraps the validation of new objects for a request that may create one although it is an update, a patch or an apply. It refuses a user who may
+// not create the object in the URL, and asks the authorizer once.
 func Creating(req *http.Request, scope *handlers.RequestScope, namespace, name string, validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	user, _ := genericapirequest.UserFrom(req.Context())
 	attributes := authorizer.AttributesRecord{

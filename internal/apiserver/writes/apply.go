@@ -34,7 +34,7 @@ func (r *request) prepareApply() bool {
 			}
 		}
 		force := r.options.Force != nil && *r.options.Force
-		return r.managers.Apply(old, &unstructured.Unstructured{Object: sent}, r.options.FieldManager, force)
+		return r.managers.Apply(old, &unstructured.Unstructured{Object: sent}, r.manager, force)
 	}
 	return true
 }

@@ -6,8 +6,8 @@
 //
 // A configuration is the body of a server-side apply.
 //
-// The package is part of the wing of speed. Its plain form is the handler of the library, which also serves every request that is not regular, and each one
-// that cannot be decoded or whose patch cannot be applied: nothing is stored or answered then. The quick form differs in three things:
+// The package is part of the wing of speed. Its plain form is the handler of the library. This handler also serves the requests that are not regular, and those
+// whose patch cannot be applied: the package has stored and answered nothing then. The quick form differs in three things:
 //
 //   - It records managers with package managers, and does not parse the managed fields again that it has just written.
 //   - A patch is applied to the object without its managed fields. The library decodes them to trees for that.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
@@ -72,15 +73,8 @@ func (e *Endpoint) quick(method string, library restful.RouteFunction) restful.R
 // prepare reads a request. It returns false if the request is not regular. The library can read the request again then.
 func (e *Endpoint) prepare(req *http.Request) (*request, bool) {
 	r := &request{Endpoint: e, http: req}
-	prepareChange := map[string]func() bool{
-		string(types.ApplyYAMLPatchType):      r.prepareApply,
-		string(types.StrategicMergePatchType): r.prepareStrategic,
-		string(types.MergePatchType):          r.prepareMerge,
-	}[patchType(req)]
-	if req.Method == http.MethodPut {
-		prepareChange = r.prepareUpdate
-	}
-	if prepareChange == nil || !r.prepareOptions() {
+	decode := r.decoder()
+	if decode == nil || !r.prepareOptions() {
 		return nil, false
 	}
 	accepted, _, err := negotiation.NegotiateOutputMediaType(req, e.scope.Serializer, e.scope)
@@ -93,32 +87,46 @@ func (e *Endpoint) prepare(req *http.Request) (*request, bool) {
 	if r.body, err = requestbody.Peek(req, e.scope.MaxRequestBodyBytes); err != nil {
 		return nil, false
 	}
-	return r, prepareChange()
+	return r, decode()
+}
+
+// decoder returns the function that decodes the body of a request, nil for a patch of a type that the library serves. The function returns false if the body is
+// not regular.
+func (r *request) decoder() func() bool {
+	if r.http.Method == http.MethodPut {
+		return r.prepareUpdate
+	}
+	switch patchType(r.http) {
+	case types.ApplyYAMLPatchType:
+		return r.prepareApply
+	case types.StrategicMergePatchType:
+		return func() bool { return r.preparePatch(r.patchStrategic) }
+	case types.MergePatchType:
+		return func() bool { return r.preparePatch(r.patchMerge) }
+	}
+	return nil
 }
 
 // patchType returns the media type of a patch as the library reads it, which distinguishes upper and lower case.
-func patchType(req *http.Request) string {
+func patchType(req *http.Request) types.PatchType {
 	mediaType, _, _ := strings.Cut(req.Header.Get("Content-Type"), ";")
-	return mediaType
+	return types.PatchType(mediaType)
 }
 
 // prepareOptions reads the options of a request. It returns false if they are wrong.
 func (r *request) prepareOptions() bool {
 	decoder, query := metainternalversionscheme.ParameterCodec, r.http.URL.Query()
+	var wrong field.ErrorList
+	var err error
 	if r.http.Method == http.MethodPut {
 		var options metav1.UpdateOptions
-		err := decoder.DecodeParameters(query, r.scope.MetaGroupVersion, &options)
+		err = decoder.DecodeParameters(query, r.scope.MetaGroupVersion, &options)
+		wrong = validation.ValidateUpdateOptions(&options)
 		r.options = metav1.PatchOptions{DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation}
-		return err == nil && len(validation.ValidateUpdateOptions(&options)) == 0
+	} else {
+		err = decoder.DecodeParameters(query, r.scope.MetaGroupVersion, &r.options)
+		wrong = validation.ValidatePatchOptions(&r.options, patchType(r.http))
 	}
-	err := decoder.DecodeParameters(query, r.scope.MetaGroupVersion, &r.options)
-	return err == nil && len(validation.ValidatePatchOptions(&r.options, types.PatchType(patchType(r.http)))) == 0
-}
-
-// manager returns the name under which a write is recorded, as in the library.
-func (r *request) manager() string {
-	if r.options.FieldManager != "" {
-		return r.options.FieldManager
-	}
-	return agentName(r.http.UserAgent())
+	r.manager = managers.NameOf(r.options.FieldManager, r.http.UserAgent())
+	return err == nil && len(wrong) == 0
 }

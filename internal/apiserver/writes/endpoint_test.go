@@ -100,19 +100,3 @@ func TestPrepare(t *testing.T) {
 		})
 	}
 }
-
-// TestAgentName takes the name of a program from its user agent, like the library.
-func TestAgentName(t *testing.T) {
-	for agent, want := range map[string]string{
-		"":                               "",
-		"kubectl/v1.32.0 (linux/amd64)":  "kubectl",
-		"a\tb\x00c":                      "abc",
-		"ä/b":                            "ä",
-		strings.Repeat("a", 127) + "äb":  strings.Repeat("a", 127),
-		strings.Repeat("a", 200) + "/v1": strings.Repeat("a", 128),
-	} {
-		if got := agentName(agent); got != want {
-			t.Errorf("%q is %q, want %q", agent, got, want)
-		}
-	}
-}

@@ -14,24 +14,26 @@ import (
 	"holdfast.dev/holdfast/internal/apiserver/managers"
 )
 
-// prepareStrategic prepares a strategic merge patch. It returns false if the patch is not regular.
-func (r *request) prepareStrategic() bool { return r.preparePatch(r.patchStrategic) }
+// patchOf is a function that applies a patch to an object without its managed fields. The patch is decoded, and the function may change it.
+type patchOf func(old runtime.Object, patch map[string]any) (runtime.Object, error)
 
-// prepareMerge prepares a merge patch. It returns false if the patch is not regular.
-func (r *request) prepareMerge() bool { return r.preparePatch(r.patchMerge) }
-
-// preparePatch prepares a patch, which a function applies to an object without its managed fields.
-func (r *request) preparePatch(patch func(runtime.Object) (runtime.Object, error)) bool {
-	if !r.isRegularPatch() {
+// preparePatch decodes a patch. It returns false if the patch is not regular.
+func (r *request) preparePatch(apply patchOf) bool {
+	patch, ok := decodePatch(r.body)
+	if !ok || !isRegularPatch(patch) {
 		return false
 	}
 	audit.LogRequestPatch(r.http.Context(), r.body)
 	r.verb = requestmetrics.Patch
 	r.change = func(old runtime.Object, isStored bool) (runtime.Object, error) {
-		if !isStored {
+		sent := patch
+		if patch = nil; sent == nil {
+			sent, ok = decodePatch(r.body)
+		}
+		if !ok || !isStored {
 			return nil, errIrregular
 		}
-		obj, err := patch(managers.WithoutEntries(old))
+		obj, err := apply(managers.WithoutEntries(old), sent)
 		if err != nil {
 			return nil, errIrregular
 		}
@@ -44,16 +46,21 @@ func (r *request) preparePatch(patch func(runtime.Object) (runtime.Object, error
 			return nil, err
 		}
 		accessor.SetManagedFields(stored.GetManagedFields())
-		return r.managers.Update(old, obj, r.manager()), nil
+		return r.managers.Update(old, obj, r.manager), nil
 	}
 	return true
 }
 
-// isRegularPatch reports whether the body is an object without duplicate keys that leaves the managed fields as they are, and has no directive for
-// the object or its metadata.
-func (r *request) isRegularPatch() bool {
-	patch, ok := decodePatch(r.body)
-	if !ok || hasDirective(patch) {
+// decodePatch returns false for a patch that is no object, or has a key twice.
+func decodePatch(body []byte) (map[string]any, bool) {
+	var patch map[string]any
+	duplicates, err := kjson.UnmarshalStrict(body, &patch)
+	return patch, err == nil && len(duplicates) == 0 && patch != nil
+}
+
+// isRegularPatch reports whether a patch leaves the managed fields as they are, and has no directive for the object or its metadata.
+func isRegularPatch(patch map[string]any) bool {
+	if hasDirective(patch) {
 		return false
 	}
 	metadata, hasMetadata := patch["metadata"]
@@ -63,12 +70,6 @@ func (r *request) isRegularPatch() bool {
 	fields, isObject := metadata.(map[string]any)
 	_, hasManagers := fields["managedFields"]
 	return isObject && !hasManagers && !hasDirective(fields)
-}
-
-func decodePatch(body []byte) (map[string]any, bool) {
-	var patch map[string]any
-	duplicates, err := kjson.UnmarshalStrict(body, &patch)
-	return patch, err == nil && len(duplicates) == 0 && patch != nil
 }
 
 // hasDirective reports whether a strategic merge patch says more about an object than its fields.
@@ -82,7 +83,7 @@ func hasDirective(fields map[string]any) bool {
 }
 
 // patchStrategic applies a strategic merge patch.
-func (r *request) patchStrategic(old runtime.Object) (runtime.Object, error) {
+func (r *request) patchStrategic(old runtime.Object, patch map[string]any) (runtime.Object, error) {
 	versioned, err := r.scope.UnsafeConvertor.ConvertToVersion(old, r.scope.Kind.GroupVersion())
 	if err != nil {
 		return nil, err
@@ -95,10 +96,6 @@ func (r *request) patchStrategic(old runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	patch, ok := decodePatch(r.body)
-	if !ok {
-		return nil, errIrregular
-	}
 	patched, err := strategicpatch.StrategicMergeMapPatch(tree, patch, obj)
 	if err != nil {
 		return nil, err
@@ -110,8 +107,8 @@ func (r *request) patchStrategic(old runtime.Object) (runtime.Object, error) {
 	return r.scope.UnsafeConvertor.ConvertToVersion(obj, r.scope.HubGroupVersion)
 }
 
-// patchMerge applies a merge patch.
-func (r *request) patchMerge(old runtime.Object) (runtime.Object, error) {
+// patchMerge applies a merge patch, as text.
+func (r *request) patchMerge(old runtime.Object, _ map[string]any) (runtime.Object, error) {
 	text, err := runtime.Encode(r.json, old)
 	if err != nil {
 		return nil, err

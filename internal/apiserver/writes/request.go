@@ -39,6 +39,8 @@ type request struct {
 	body            []byte
 	// options are those of an update too.
 	options metav1.PatchOptions
+	// manager is the name under which the write is recorded.
+	manager string
 	verb    requestmetrics.RequestBodyVerb
 	// change returns a stored object after the write. An object that is not stored may have no fields. The managers are not recorded if bare is true.
 	change func(old runtime.Object, isStored bool) (runtime.Object, error)
@@ -86,7 +88,7 @@ func (r *request) serve(w http.ResponseWriter) bool {
 	if <-created {
 		code = http.StatusCreated
 	}
-	// The audit log has this time of slow requests. An answer that is no table is not transformed.
+	// The audit log of a slow request says how long its answer was transformed. Only tables and metadata are, which the library answers.
 	genericapirequest.TrackTransformResponseObjectLatency(ctx, func() {})
 	responsewriters.WriteObjectNegotiated(r.scope.Serializer, r.scope, gv, w, req, code, result, false)
 	return true

@@ -1,14 +1,8 @@
 package writes
 
 import (
-	"bytes"
-	"strings"
-	"unicode"
-	"unicode/utf8"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/audit"
@@ -47,7 +41,7 @@ func (r *request) prepareUpdate() bool {
 		if r.bare {
 			return managers.WithoutEntries(sent), nil
 		}
-		return r.managers.Update(old, sent, r.manager()), nil
+		return r.managers.Update(old, sent, r.manager), nil
 	}
 	return true
 }
@@ -90,20 +84,4 @@ func hasDuplicateOwners(owners []metav1.OwnerReference) bool {
 		seen[owners[i].UID] = true
 	}
 	return false
-}
-
-// agentName returns the name of a program by its user agent, as in the library: what is before the first slash.
-func agentName(userAgent string) string {
-	name, _, _ := strings.Cut(userAgent, "/")
-	var out bytes.Buffer
-	for _, c := range name {
-		if !unicode.IsPrint(c) {
-			continue
-		}
-		if out.Len()+utf8.RuneLen(c) > validation.FieldManagerMaxLength {
-			break
-		}
-		out.WriteRune(c)
-	}
-	return out.String()
 }

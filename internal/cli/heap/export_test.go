@@ -16,7 +16,7 @@ func (u Usage) usage() usage { return usage{u.Allocated, u.Live, u.Pointers, u.O
 // PercentOf exports percentOf.
 func PercentOf(u Usage, perSecond float64) int { return percentOf(u.usage(), perSecond) }
 
-// Shrinker is a shrinker whose times tests choose.
+// Shrinker is a shrinker to which a test gives the times.
 type Shrinker struct{ s shrinker }
 
 // Look shows the shrinker the heap at a time, and reports whether it returns memory.

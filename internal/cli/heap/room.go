@@ -3,7 +3,7 @@ package heap
 import "time"
 
 const (
-	// busyRoom is how much a busy process may allocate between two collections, and quietRoom an idle one whose heap is as large.
+	// busyRoom is how much a busy process may allocate between two collections. One with little work may double its heap, up to quietRoom more.
 	busyRoom  = 128 << 20
 	quietRoom = 64 << 20
 	// interval is the time between two collections that a process with a small heap gets, within busyRoom.

@@ -2,26 +2,20 @@ package collection_test
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/etcd"
@@ -107,145 +101,6 @@ spec:
 			return err
 		})
 	}
-}
-
-// worker does random work on one of the servers.
-type worker struct {
-	*model
-	id  int
-	rng *rand.Rand
-	// workloads are the names of its workloads.
-	workloads map[string]schema.GroupVersionResource
-	next      int
-}
-
-// in returns the client for a resource, at one of the servers.
-func (w *worker) in(resource schema.GroupVersionResource) dynamic.ResourceInterface {
-	return w.server(w.id % 2).Dynamic.Resource(resource).Namespace("model")
-}
-
-// run does some steps, and calls a function at half of them.
-func (w *worker) run(ctx context.Context, steps int, half func()) {
-	for i := range steps {
-		if i == steps/2 {
-			half()
-		}
-		err := w.step(ctx)
-		if err != nil && !isExpected(err) {
-			w.t.Errorf("worker %d: %v", w.id, err)
-			return
-		}
-		time.Sleep(time.Duration(w.rng.IntN(40)) * time.Millisecond)
-	}
-}
-
-// isExpected reports whether a client expects an error: another client was first, the server was killed, or etcd did not confirm a write in time, as
-// on a busy machine. The write may be stored then.
-func isExpected(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return true // the server was killed
-	}
-	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
-}
-
-// step does one thing. It fails on an error that a client would not expect.
-func (w *worker) step(ctx context.Context) error {
-	switch n := w.rng.IntN(10); {
-	case n < 3:
-		return w.publish(ctx)
-	case n < 6:
-		return w.start(ctx)
-	case n < 9:
-		return w.change(ctx)
-	default:
-		return w.stop(ctx)
-	}
-}
-
-// publish creates a version of configuration: a ConfigMap and a Secret with the same name.
-func (w *worker) publish(ctx context.Context) error {
-	w.next++
-	of := fmt.Sprintf("s%d", w.rng.IntN(3))
-	name := fmt.Sprintf("%s-%d-%d", of, w.id, w.next)
-	for kind, resource := range map[string]schema.GroupVersionResource{"ConfigMap": configMaps, "Secret": secrets} {
-		object := yamltest.Object(w.t, fmt.Sprintf("{apiVersion: v1, kind: %s, immutable: true, metadata: {name: %s, labels: {%s: %s}}}", kind, name, series.Label, of))
-		if _, err := w.in(resource).Create(ctx, object, metav1.CreateOptions{}); err != nil {
-			return err
-		}
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.created = append(w.created, name)
-	return nil
-}
-
-// version returns a version that was published, often an old one, which may be gone.
-func (w *worker) version() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.created) == 0 {
-		return "none"
-	}
-	if w.rng.IntN(2) == 0 {
-		return w.created[len(w.created)-1-w.rng.IntN(min(5, len(w.created)))]
-	}
-	return w.created[w.rng.IntN(len(w.created))]
-}
-
-func (w *worker) object(resource schema.GroupVersionResource, own string) *unstructured.Unstructured {
-	text := strings.NewReplacer("OWN", own, "NAME", w.version(), "COUNT", strconv.Itoa(w.rng.IntN(3))).Replace(forms[resource])
-	return yamltest.Object(w.t, text)
-}
-
-// start creates a workload.
-func (w *worker) start(ctx context.Context) error {
-	w.next++
-	own := fmt.Sprintf("w-%d-%d", w.id, w.next)
-	all := []schema.GroupVersionResource{pods, deployments, replicaSets, boats, ships}
-	resource := all[w.rng.IntN(len(all))]
-	_, err := w.in(resource).Create(ctx, w.object(resource, own), metav1.CreateOptions{})
-	if err == nil {
-		w.workloads[own] = resource
-	}
-	return err
-}
-
-// pick returns a workload, empty if there is none.
-func (w *worker) pick() string {
-	names := slices.Sorted(maps.Keys(w.workloads))
-	if len(names) == 0 {
-		return ""
-	}
-	return names[w.rng.IntN(len(names))]
-}
-
-// change rolls a workload to another version, forward or back, and scales it, maybe to zero. A pod cannot change.
-func (w *worker) change(ctx context.Context) error {
-	own := w.pick()
-	if own == "" || w.workloads[own] == pods {
-		return nil
-	}
-	resource := w.workloads[own]
-	in := w.in(resource)
-	current, err := in.Get(ctx, own, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	changed := w.object(resource, own)
-	changed.SetResourceVersion(current.GetResourceVersion())
-	_, err = in.Update(ctx, changed, metav1.UpdateOptions{})
-	return err
-}
-
-// stop deletes a workload.
-func (w *worker) stop(ctx context.Context) error {
-	own := w.pick()
-	if own == "" {
-		return nil
-	}
-	defer delete(w.workloads, own)
-	return w.in(w.workloads[own]).Delete(ctx, own, metav1.DeleteOptions{})
 }
 
 // TestSoakModel lets clients of two servers publish, use, roll, roll back, scale and delete at random, and watches all objects. Meanwhile it kills one of
@@ -364,147 +219,4 @@ func TestOracle(t *testing.T) {
 			t.Errorf("%s: wrong %s, want %s; left %s, want %s", name, got, test.wrong, left, test.left)
 		}
 	}
-}
-
-// version is a stored version of an object.
-type version struct {
-	revision int
-	deleted  bool
-	// names are all strings in the object.
-	names map[string]bool
-	meta  metav1.Object
-}
-
-// history has all versions of all objects, by resource and name. It is safe for concurrent use.
-type history struct {
-	mu       sync.Mutex
-	versions map[string][]version
-}
-
-// observe watches all objects of the model, until the test ends.
-func observe(t *testing.T, c cluster) *history {
-	t.Helper()
-	h := &history{versions: map[string][]version{}}
-	for _, resource := range []schema.GroupVersionResource{configMaps, secrets, pods, deployments, replicaSets, boats, ships} {
-		events, err := c.Dynamic.Resource(resource).Namespace(c.Namespace).Watch(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(events.Stop)
-		go func() {
-			for event := range events.ResultChan() {
-				if object, ok := event.Object.(*unstructured.Unstructured); ok && event.Type != watch.Bookmark {
-					h.add(resource.Resource, object, event.Type == watch.Deleted)
-				}
-			}
-		}()
-	}
-	return h
-}
-
-func (h *history) add(resource string, object *unstructured.Unstructured, deleted bool) {
-	revision, _ := strconv.Atoi(object.GetResourceVersion())
-	names := map[string]bool{}
-	spec, _ := object.Object["spec"]
-	collectStrings(spec, names)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	key := resource + "/" + object.GetName()
-	h.versions[key] = append(h.versions[key], version{revision, deleted, names, object})
-}
-
-func collectStrings(value any, found map[string]bool) {
-	switch value := value.(type) {
-	case string:
-		found[value] = true
-	case []any:
-		for _, item := range value {
-			collectStrings(item, found)
-		}
-	case map[string]any:
-		for _, item := range value {
-			collectStrings(item, found)
-		}
-	}
-}
-
-// split returns the kind of a key, and the name.
-func split(key string) (resource, name string) {
-	resource, name, _ = strings.Cut(key, "/")
-	return resource, name
-}
-
-func isTarget(resource string) bool { return resource == "configmaps" || resource == "secrets" }
-
-// check returns how many ConfigMaps and Secrets were deleted, and those that an object had the name of at that revision.
-func (h *history) check() (deleted int, wrong []string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for target, versions := range h.versions {
-		resource, name := split(target)
-		if !isTarget(resource) {
-			continue
-		}
-		for _, v := range versions {
-			if !v.deleted {
-				continue
-			}
-			deleted++
-			for referrer, others := range h.versions {
-				if of, _ := split(referrer); isTarget(of) {
-					continue
-				}
-				if at := atRevision(others, v.revision); at != nil && at.names[name] {
-					wrong = append(wrong, fmt.Sprintf("%s was deleted at revision %d, and %s of revision %d referred to it", target, v.revision, referrer, at.revision))
-				}
-			}
-		}
-	}
-	return deleted, wrong
-}
-
-// atRevision returns the version that was stored at a revision, nil if there was none.
-func atRevision(versions []version, revision int) *version {
-	var found *version
-	for i := range versions {
-		if versions[i].revision <= revision {
-			found = &versions[i]
-		}
-	}
-	if found == nil || found.deleted {
-		return nil
-	}
-	return found
-}
-
-// unused returns the ConfigMaps and Secrets that exist, that no object has the name of, and that are not the newest of their series.
-func (h *history) unused() map[string]bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	used, newest := map[string]bool{}, map[string]series.Member{}
-	for key, versions := range h.versions {
-		resource, _ := split(key)
-		last := versions[len(versions)-1]
-		switch {
-		case last.deleted:
-		case !isTarget(resource):
-			maps.Copy(used, last.names)
-		case last.meta.GetLabels()[series.Label] != "":
-			of := last.meta.GetLabels()[series.Label]
-			found := series.Member{Name: last.meta.GetName(), Created: last.meta.GetCreationTimestamp().Time}
-			if other, ok := newest[resource+of]; !ok || series.Compare(of, found, other) < 0 {
-				newest[resource+of] = found
-			}
-		}
-	}
-	left := map[string]bool{}
-	for key, versions := range h.versions {
-		resource, name := split(key)
-		last := versions[len(versions)-1]
-		of := last.meta.GetLabels()[series.Label]
-		if isTarget(resource) && !last.deleted && of != "" && !used[name] && newest[resource+of].Name != name {
-			left[key] = true
-		}
-	}
-	return left
 }

@@ -34,7 +34,7 @@ plans:
   cleanup: {phases: [{name: main, steps: [{name: clean, tasks: [clean]}]}]}
 `
 
-// replacing is a cluster whose test removes objects from etcd. Its server does not delete an OperatorVersion that Instances use.
+// replacing is a cluster with its etcd: a test removes an OperatorVersion there, because the server refuses to delete one that Instances use.
 type replacing struct {
 	cluster
 	etcd *clientv3.Client

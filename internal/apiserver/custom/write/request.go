@@ -1,14 +1,11 @@
 package write
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
@@ -24,6 +21,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"holdfast.dev/holdfast/internal/apiserver/custom/object"
+	"holdfast.dev/holdfast/internal/apiserver/managers"
 	"holdfast.dev/holdfast/internal/apiserver/requestbody"
 )
 
@@ -136,9 +134,7 @@ func (r *request) readOptions(context.Context) error {
 	if r.directive = options.FieldValidation; r.directive == "" {
 		r.directive = metav1.FieldValidationWarn
 	}
-	if r.manager = options.FieldManager; r.manager == "" {
-		r.manager = managerOf(r.http.UserAgent())
-	}
+	r.manager = managers.NameOf(options.FieldManager, r.http.UserAgent())
 	return nil
 }
 
@@ -146,23 +142,6 @@ func (r *request) createOptions() *metav1.CreateOptions {
 	out := &metav1.CreateOptions{DryRun: r.options.DryRun, FieldManager: r.options.FieldManager, FieldValidation: r.options.FieldValidation}
 	out.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("CreateOptions"))
 	return out
-}
-
-// managerOf returns the name of the field manager of a client that names none: the beginning of its user agent, without characters that
-// cannot be printed.
-func managerOf(userAgent string) string {
-	program, _, _ := strings.Cut(userAgent, "/")
-	var out bytes.Buffer
-	for _, c := range program {
-		if !unicode.IsPrint(c) {
-			continue
-		}
-		if out.Len()+utf8.RuneLen(c) > validation.FieldManagerMaxLength {
-			break
-		}
-		out.WriteRune(c)
-	}
-	return out.String()
 }
 
 // checkTarget refuses an object with another name or namespace than the request has. The store checks the name of a new object.

@@ -46,9 +46,9 @@ func (s *scanner) value(depth int) bool {
 	}
 	switch s.next() {
 	case '{':
-		return s.members(depth)
+		return s.items('}', (*scanner).member, depth+1)
 	case '[':
-		return s.elements(depth)
+		return s.items(']', (*scanner).value, depth+1)
 	case '"':
 		return s.text()
 	case 't':
@@ -61,18 +61,16 @@ func (s *scanner) value(depth int) bool {
 	return s.number()
 }
 
-func (s *scanner) members(depth int) bool {
+// items scans the items of an object or a list up to its last byte.
+func (s *scanner) items(last byte, item func(s *scanner, depth int) bool, depth int) bool {
 	s.at++
-	if s.skip('}') {
+	if s.skip(last) {
 		return true
 	}
-	for {
-		if s.next() != '"' || !s.text() || !s.skip(':') || !s.value(depth+1) {
-			return false
-		}
+	for item(s, depth) {
 		s.space()
 		switch s.next() {
-		case '}':
+		case last:
 			s.at++
 			return true
 		case ',':
@@ -82,30 +80,11 @@ func (s *scanner) members(depth int) bool {
 			return false
 		}
 	}
+	return false
 }
 
-func (s *scanner) elements(depth int) bool {
-	s.at++
-	if s.skip(']') {
-		return true
-	}
-	for {
-		if !s.value(depth + 1) {
-			return false
-		}
-		s.space()
-		switch s.next() {
-		case ']':
-			s.at++
-			return true
-		case ',':
-			s.at++
-			s.space()
-		default:
-			return false
-		}
-	}
-}
+// member scans a key and its value.
+func (s *scanner) member(depth int) bool { return s.text() && s.skip(':') && s.value(depth) }
 
 // text scans a string.
 func (s *scanner) text() bool {
