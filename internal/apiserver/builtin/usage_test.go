@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
-	"holdfast.dev/holdfast/internal/waittest"
 )
 
 const usedByNode = "holdfast.dev/used-by-node"
@@ -26,19 +25,11 @@ type usage struct {
 	namespace string
 }
 
-// newUsage creates a namespace and waits until it has the objects of the controllers: pods need the
-// service account, and a later write of a ConfigMap would mix with those of a test.
+// newUsage creates a namespace.
 func newUsage(t *testing.T, server *servertest.Server, namespace string) usage {
 	t.Helper()
 	u := usage{t: t, client: server.Client(t), namespace: namespace}
-	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	_, err := u.client.CoreV1().Namespaces().Create(t.Context(), object, metav1.CreateOptions{})
-	u.must(err)
-	waittest.Until(t, "service account and root CA", func() bool {
-		_, err := u.client.CoreV1().ServiceAccounts(namespace).Get(t.Context(), "default", metav1.GetOptions{})
-		_, err2 := u.client.CoreV1().ConfigMaps(namespace).Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
-		return err == nil && err2 == nil
-	})
+	servertest.CreateNamespace(t, u.client, namespace)
 	return u
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"holdfast.dev/holdfast/internal/apiserver"
+	"holdfast.dev/holdfast/internal/waittest"
 )
 
 // Cluster holds the clients of one user of a server. Tests embed it, and use one namespace with it.
@@ -36,8 +37,8 @@ func (s *Server) Cluster(t testing.TB) Cluster {
 	return NewCluster(s.Config(t))
 }
 
-// CreateNamespace creates a namespace, waits until it has the service account that pods use by default, and returns its name. The
-// server completes a name that ends in a hyphen.
+// CreateNamespace creates a namespace, waits until it has what the controllers create in each (the service account that pods use by
+// default, and kube-root-ca.crt), and returns its name. The server completes a name that ends in a hyphen.
 func CreateNamespace(t testing.TB, client kubernetes.Interface, name string) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -49,6 +50,10 @@ func CreateNamespace(t testing.TB, client kubernetes.Interface, name string) str
 		t.Fatal(err)
 	}
 	AwaitAccount(t, client, created.Name)
+	waittest.Until(t, "the namespace has kube-root-ca.crt", func() error {
+		_, err := client.CoreV1().ConfigMaps(created.Name).Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
+		return err
+	})
 	return created.Name
 }
 
