@@ -66,6 +66,8 @@ func TestPluginsOff(t *testing.T) {
 			t.Parallel()
 			client := servertest.Start(t, config).Client(t)
 			createClasses(t, client)
+			servertest.AwaitAccount(t, client, "default")
+			servertest.AwaitAccount(t, client, "secure")
 			for name, effect := range effects {
 				if state == "on" {
 					waittest.Until(t, name+" has an effect", func() bool { return effect(t, client) })

@@ -77,22 +77,25 @@ func TestIdleServerIsIdle(t *testing.T) {
 	}
 	client := servertest.Start(t, apiserver.Config{}).Client(t)
 	renewals(t, client, 8)
-	before := requests(t, client)
-	if len(before) == 0 {
+	if len(requests(t, client)) == 0 {
 		t.Fatal("the metrics count no requests, not even those of the start")
 	}
-	renewals(t, client, 10)
-	after := requests(t, client)
-	var did []string
-	total := 0
-	for what, n := range after {
-		if more := n - before[what]; more > 0 {
-			total += more
-			did = append(did, fmt.Sprintf("%s: %d", what, more))
+	// If the disk is slow for seconds, the leader loses its lease, and the controllers start again.
+	waittest.Until(t, "ten renewals with at most five requests", func() error {
+		before := requests(t, client)
+		renewals(t, client, 10)
+		var did []string
+		total := 0
+		for what, n := range requests(t, client) {
+			if more := n - before[what]; more > 0 {
+				total += more
+				did = append(did, fmt.Sprintf("%s: %d", what, more))
+			}
 		}
-	}
-	// Ten renewals take at least 13 seconds. A watch may end and start again meanwhile.
-	if t.Logf("in ten renewals: %d requests %v", total, did); total > 5 {
-		t.Errorf("an idle server was asked %d times: %v", total, did)
-	}
+		// Ten renewals take at least 13 seconds. A watch may end and start again meanwhile.
+		if t.Logf("in ten renewals: %d requests %v", total, did); total > 5 {
+			return fmt.Errorf("an idle server was asked %d times: %v", total, did)
+		}
+		return nil
+	})
 }

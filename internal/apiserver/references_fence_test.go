@@ -51,6 +51,8 @@ func TestReferencesFence(t *testing.T) {
 			`{metadata: {name: %s}, spec: {containers: [{name: c, image: i, envFrom: [{secretRef: {name: %s}}]}]}}`, name, secret))
 	}
 	applyObject(t, client.Dynamic.Resource(boatResource).Namespace("default"), boat("first", "nothing"))
+	awaitJudged(t, client, "boats.sea.example.com")
+	servertest.AwaitAccount(t, client, "default")
 	for name, test := range map[string]struct {
 		write   func(secret string)
 		deleted bool
@@ -105,17 +107,29 @@ func TestReferencesRace(t *testing.T) {
 	for i := range secrets {
 		newSecret(t, client, "default", fmt.Sprint("race-", i))
 	}
+	pod := func(name string, i int) *corev1.Pod {
+		return yamltest.Decode[corev1.Pod](t, fmt.Sprintf(
+			`{metadata: {name: %s}, spec: {containers: [{name: c, image: i, envFrom: [{secretRef: {name: race-%d}}]}]}}`, name, i))
+	}
+	// However slow the machine is: the last Secret stays, because a pod uses it already, and the first goes before any writer begins.
+	servertest.AwaitAccount(t, client, "default")
+	applyPod(t, client, "default", pod("first", secrets-1))
+	watcher, err := client.CoreV1().Secrets("default").Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watcher.Stop()
+	begun := make(chan struct{})
 	var running sync.WaitGroup
 	stored := make([][]int64, secrets) // the revisions of the references
 	var mu sync.Mutex
 	for w := range writers {
 		running.Go(func() {
+			<-begun
 			random := rand.New(rand.NewPCG(uint64(w), 38))
 			for n := range 60 {
 				i := random.IntN(secrets)
-				pod := yamltest.Decode[corev1.Pod](t, fmt.Sprintf(
-					`{metadata: {name: race-%d-%d}, spec: {containers: [{name: c, image: i, envFrom: [{secretRef: {name: race-%d}}]}]}}`, w, n, i))
-				created, err := client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
+				created, err := client.CoreV1().Pods("default").Create(t.Context(), pod(fmt.Sprintf("race-%d-%d", w, n), i), metav1.CreateOptions{})
 				if err != nil {
 					t.Error(err)
 					return
@@ -128,13 +142,10 @@ func TestReferencesRace(t *testing.T) {
 			}
 		})
 	}
-	watcher, err := client.CoreV1().Secrets("default").Watch(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer watcher.Stop()
 	deleted := 0
 	running.Go(func() {
+		begin := sync.OnceFunc(func() { close(begun) })
+		defer begin()
 		for i := range secrets {
 			fenced, ok, err := index.Unreferenced(t.Context(), references.Secret, "default", fmt.Sprint("race-", i))
 			if err != nil {
@@ -144,6 +155,7 @@ func TestReferencesRace(t *testing.T) {
 			if ok && deleteFenced(fenced, server, fmt.Sprint("race-", i)) == nil {
 				deleted++
 			}
+			begin()
 		}
 	})
 	running.Wait()

@@ -61,18 +61,10 @@ spec:
 	}
 	// The server writes a definition when the first object of it is stored, and that stops deletes too. So the kind has an object elsewhere.
 	other := servertest.CreateNamespace(t, client, "other-")
-	judged := func(kind int) bool {
-		crd, err := client.Dynamic.Resource(crdResource).Get(t.Context(), resource(kind).GroupResource().String(), metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
-		return slices.ContainsFunc(conditions, func(one any) bool { return one.(map[string]any)["type"] == "StoredObjectsValid" })
-	}
 	check := func(when string, kind int, refers bool) {
 		t.Helper()
 		write(other, kind, "none")
-		waittest.Until(t, "the server has judged the first object", func() bool { return judged(kind) })
+		awaitJudged(t, client, resource(kind).GroupResource().String())
 		secret := fmt.Sprintf("s-%d", kind)
 		newSecret(t, client, "default", secret)
 		awaitUse(t, index, "default/"+secret, false)
@@ -95,8 +87,21 @@ spec:
 		write("default", i, "none")
 	}
 	for i := range kinds - 4 {
-		waittest.Until(t, "the server has judged the first object", func() bool { return judged(i) })
+		awaitJudged(t, client, resource(i).GroupResource().String())
 	}
 	check("the first object in the namespace refers to it, and many kinds have objects", kinds-3, true)
 	check("the first object in the namespace refers to another one, and many kinds have objects", kinds-4, false)
+}
+
+// awaitJudged waits until the server has judged the first object of a definition, and has written the definition for that.
+func awaitJudged(t *testing.T, client servertest.Cluster, definition string) {
+	t.Helper()
+	waittest.Until(t, "the server has judged the first object of "+definition, func() bool {
+		crd, err := client.Dynamic.Resource(crdResource).Get(t.Context(), definition, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+		return slices.ContainsFunc(conditions, func(one any) bool { return one.(map[string]any)["type"] == "StoredObjectsValid" })
+	})
 }

@@ -4,6 +4,7 @@ package apiserver_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -131,12 +132,16 @@ func TestInformersEqualPlain(t *testing.T) {
 	changes.make(t, 200) // the informers watch these
 	for _, kind := range comparedKinds() {
 		one, other := kind.informer(inProcess).GetStore(), kind.informer(plain).GetStore()
-		waittest.Until(t, "both informers have the last changes of "+kind.Resource, func() bool {
-			return changes.seen(t, kind, one) && changes.seen(t, kind, other)
+		// The controllers may write a moment longer than the test.
+		waittest.Until(t, "both informers have the last changes of "+kind.Resource+", and the same objects", func() error {
+			if !changes.seen(t, kind, one) || !changes.seen(t, kind, other) {
+				return errors.New("a change is missing")
+			}
+			if diff := cmp.Diff(held(other), held(one)); diff != "" {
+				return fmt.Errorf("the informer in the process differs (-plain +in process):\n%s", diff)
+			}
+			return nil
 		})
-		if diff := cmp.Diff(held(other), held(one)); diff != "" {
-			t.Errorf("%s: the informer in the process differs (-plain +in process):\n%s", kind.Resource, diff)
-		}
 		if used.count(kind.GroupVersionResource) == 0 {
 			t.Errorf("%s: the informer did not read in the process", kind.Resource)
 		}

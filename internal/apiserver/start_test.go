@@ -156,6 +156,10 @@ func TestStartRefusesCorruptData(t *testing.T) {
 				t.Fatal(err)
 			}
 			garbage := strings.Repeat("garbage ", 4096)
+			// A new file, because etcd may still close the old one.
+			if err := os.Remove(filepath.Join(dir, damaged)); err != nil {
+				t.Fatal(err)
+			}
 			write(t, filepath.Join(dir, damaged), garbage)
 
 			_, err := apiserver.New(t.Context(), apiserver.Config{DataDir: dir})

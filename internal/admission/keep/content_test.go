@@ -167,14 +167,15 @@ func TestDefinition(t *testing.T) {
 	if err := c.Dynamic.Resource(boats).Namespace(c.Namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	found, err := c.Dynamic.Resource(definitions).Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	version := found.GetResourceVersion()
-	if err := remove(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}}); err != nil {
-		t.Fatalf("without objects, at its version: %v", err)
-	}
+	// The server writes the condition of the definition meanwhile.
+	waittest.Until(t, "without objects, the definition is deleted at its version", func() error {
+		found, err := c.Dynamic.Resource(definitions).Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		version := found.GetResourceVersion()
+		return remove(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}})
+	})
 	waittest.Until(t, "the definition is gone", func() bool {
 		_, err := c.Dynamic.Resource(definitions).Get(t.Context(), name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)

@@ -28,12 +28,7 @@ type namespace struct {
 // until the admission plugin enforces them.
 func newNamespace(t testing.TB, client kubernetes.Interface, limits ...string) namespace {
 	t.Helper()
-	created, err := client.CoreV1().Namespaces().Create(t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "limits-"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := namespace{TB: t, Interface: client, name: created.Name}
+	n := namespace{TB: t, Interface: client, name: servertest.CreateNamespace(t, client, "limits-")}
 	// The plugin sees LimitRanges in the order of their creation. When the last one is
 	// enforced, all are.
 	for i, limit := range append(limits, `[{type: PersistentVolumeClaim, min: {storage: 2}}]`) {

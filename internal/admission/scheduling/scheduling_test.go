@@ -42,6 +42,7 @@ const (
 
 func TestScheduling(t *testing.T) {
 	client := servertest.Start(t, apiserver.Config{}).Client(t)
+	servertest.AwaitAccount(t, client, "default")
 	for _, class := range []string{
 		`{metadata: {name: high}, value: 1000}`,
 		`{metadata: {name: patient}, value: 10, preemptionPolicy: Never}`,

@@ -68,6 +68,7 @@ func evict(t *testing.T, client kubernetes.Interface, name string, options *meta
 func TestEviction(t *testing.T) {
 	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
+	servertest.AwaitAccount(t, client, "default")
 	enough := policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1, DisruptionsAllowed: 1, CurrentHealthy: 2, DesiredHealthy: 1}
 	tooFew := policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1, CurrentHealthy: 1, DesiredHealthy: 1}
 	const over = "Cannot evict pod as it would violate the pod's disruption budget."
@@ -156,6 +157,7 @@ func checkEvicted(t *testing.T, pod *corev1.Pod, want bool) {
 func TestEvictionOptions(t *testing.T) {
 	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
+	servertest.AwaitAccount(t, client, "default")
 	pods := client.CoreV1().Pods("default")
 	allowed := policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1, DisruptionsAllowed: 3, CurrentHealthy: 4, DesiredHealthy: 1}
 

@@ -30,6 +30,9 @@ func TestNodeCredential(t *testing.T) {
 			&corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
 		u.must(err)
 	}
+	// A controller deletes the pods of a node that does not exist.
+	_, err := u.client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: theirs}}, metav1.CreateOptions{})
+	u.must(err)
 	u.pod("mine", "n1", "used")
 	u.pod("theirs", "n2", "unused")
 	pods := map[string]*corev1.Pod{}

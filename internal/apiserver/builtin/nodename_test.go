@@ -14,7 +14,9 @@ import (
 // TestNodeNames names a node that cannot exist. Admission reads the node before the pod is validated.
 func TestNodeNames(t *testing.T) {
 	t.Parallel()
-	pods := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t).CoreV1().Pods("default")
+	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
+	servertest.AwaitAccount(t, client, "default")
+	pods := client.CoreV1().Pods("default")
 	pod := func(name, node string) *corev1.Pod {
 		return &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: name},

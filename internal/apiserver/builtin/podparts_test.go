@@ -17,6 +17,7 @@ import (
 func TestPodParts(t *testing.T) {
 	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
+	servertest.AwaitAccount(t, client, "default")
 	pods := client.CoreV1().Pods("default")
 	cpu := func(text string) corev1.ResourceList {
 		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(text)}
@@ -82,6 +83,7 @@ func TestPodParts(t *testing.T) {
 func TestManagersOfPodParts(t *testing.T) {
 	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
+	servertest.AwaitAccount(t, client, "default")
 	pods := client.CoreV1().Pods("default")
 	pod, err := pods.Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},

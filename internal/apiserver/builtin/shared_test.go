@@ -20,6 +20,7 @@ import (
 func TestSharedPods(t *testing.T) {
 	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{}).Client(t)
+	servertest.AwaitAccount(t, client, "default")
 	pods := client.CoreV1().Pods("default")
 	for i := range 3 {
 		pod := yamltest.Decode[corev1.Pod](t, fmt.Sprintf(`

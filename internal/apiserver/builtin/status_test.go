@@ -74,6 +74,7 @@ const (
 func TestMetadataInStatus(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()})
+	servertest.AwaitAccount(t, server.Client(t), "default")
 	objects := dynamic.NewForConfigOrDie(server.Config(t))
 	for _, kind := range native.Kinds() {
 		if !kind.Status {
@@ -166,6 +167,7 @@ func changedBy(object *unstructured.Unstructured) string {
 func TestStatusIsCompleted(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()})
+	servertest.AwaitAccount(t, server.Client(t), "default")
 	client, objects := server.Client(t), dynamic.NewForConfigOrDie(server.Config(t))
 	write := func(t *testing.T, resource, namespace, status string) {
 		t.Helper()

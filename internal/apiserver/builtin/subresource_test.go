@@ -31,6 +31,7 @@ func deployment(name string) *appsv1.Deployment {
 func TestSubresources(t *testing.T) {
 	t.Parallel()
 	client := servertest.Start(t, apiserver.Config{DataDir: t.TempDir()}).Client(t)
+	servertest.AwaitAccount(t, client, "default")
 	t.Run("status", func(t *testing.T) {
 		deployments := client.AppsV1().Deployments("default")
 		d := deployment("status")

@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/servertest"
+	"holdfast.dev/holdfast/internal/yamltest"
 )
 
 // A watch shows the same events as one with the old path for watches, which the library serves.
@@ -17,8 +19,8 @@ func TestWatchLikeOldPath(t *testing.T) {
 	server := servertest.Start(t, apiserver.Config{})
 	sender := servertest.NewSender(t, server.Config(t))
 	const object = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"own","labels":{"app":"other"}},"data":{"text":"<a href=\"\u2028&\">"}}`
-	sender.Send(t, servertest.Request{Method: http.MethodPost, Path: benchedConfigMaps, Body: []byte(object)})
-	const selected = "labelSelector=app%3Dweb&resourceVersion=1"
+	created, _ := sender.Send(t, servertest.Request{Method: http.MethodPost, Path: benchedConfigMaps, Body: []byte(object)})
+	selected := "labelSelector=app%3Dweb&resourceVersion=" + yamltest.Decode[corev1.ConfigMap](t, string(created)).ResourceVersion
 	quick := openLines(t, sender, benchedConfigMaps+"?watch=true&"+selected)
 	library := openLines(t, sender, "/api/v1/watch/namespaces/default/configmaps?"+selected)
 	for _, change := range []string{

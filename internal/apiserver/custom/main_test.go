@@ -60,11 +60,12 @@ func (a answer) text() string {
 
 // do sends YAML as JSON, or as the media type given after the method: "PATCH
 // application/merge-patch+json". Like client-go, it sends the request again if the server answers
-// 429: a busy server needs time to fill the cache of a resource that was just defined.
+// 429, because a busy server needs time to fill the cache of a resource that was just defined, or 503, because the definition changes all the time.
 func (c *client) do(method, path, body string) (answer, error) {
 	for attempt := 0; ; attempt++ {
 		got, err := c.send(method, path, body)
-		if err != nil || got.code != http.StatusTooManyRequests || attempt == 1000 {
+		again := got.code == http.StatusTooManyRequests || got.code == http.StatusServiceUnavailable
+		if err != nil || !again || attempt == 1000 {
 			return got, err
 		}
 		time.Sleep(100 * time.Millisecond)

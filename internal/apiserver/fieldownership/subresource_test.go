@@ -22,7 +22,9 @@ import (
 // TestSubresources changes an applied field of an object through each endpoint of ownership.Endpoints.
 func TestSubresources(t *testing.T) {
 	t.Parallel()
-	config := servertest.Start(t, apiserver.Config{}).Config(t)
+	server := servertest.Start(t, apiserver.Config{})
+	servertest.AwaitAccount(t, server.Client(t), "default")
+	config := server.Config(t)
 	const merge, strategic = types.MergePatchType, types.StrategicMergePatchType
 	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {team: red}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]%s}}`
 	const request = `{apiVersion: certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: r, labels: {team: red}}, ` +

@@ -113,6 +113,7 @@ func (c cluster) addNode(t *testing.T, name, host string, port int32) {
 func (c cluster) addPod(t *testing.T, name, ip string) {
 	t.Helper()
 	no := false
+	servertest.AwaitAccount(t, c.client, "default")
 	pod, err := c.client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.PodSpec{

@@ -139,11 +139,14 @@ func TestReplicas(t *testing.T) {
 	one.holds(acknowledged, 600)
 }
 
+// slowRate is how many objects a server migrates in a second if a test does something in the middle of a migration of 1,500.
+const slowRate = 100
+
 // TestStorageVersionChanges changes the storage version back while objects are migrated. The migration then begins again.
 func TestStorageVersionChanges(t *testing.T) {
 	t.Parallel()
 	s := startStore(t)
-	_, c := s.server(apiserver.Config{})
+	_, c := s.server(apiserver.Config{MigrationRate: slowRate})
 	c.create(define(""), 1500)
 	c.storeIn("v2")
 	migration := c.migrate(name)
@@ -161,7 +164,7 @@ func TestStorageVersionChanges(t *testing.T) {
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	s := startStore(t)
-	server, c := s.server(apiserver.Config{})
+	server, c := s.server(apiserver.Config{MigrationRate: slowRate})
 	c.create(define(""), 1500)
 	c.storeIn("v2")
 	migration := c.migrate(name)

@@ -322,8 +322,8 @@ func TestEncoding(t *testing.T) {
 func TestOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	s := startStore(t)
-	_, c := s.server(apiserver.Config{})
-	c.create(define(""), 1500)
+	_, c := s.server(apiserver.Config{MigrationRate: slowRate})
+	c.create(define(""), 600)
 	c.storeIn("v2")
 	names := []string{c.migrate(name), c.migrate(name)}
 	s.begun("v2")
@@ -345,5 +345,5 @@ func TestOneAfterTheOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.succeeded(second)
-	s.check(map[string]int{"v2": 1500}, "v2")
+	s.check(map[string]int{"v2": 600}, "v2")
 }

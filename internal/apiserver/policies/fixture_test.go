@@ -38,6 +38,7 @@ func (r *recorder) HandleWarningHeader(_ int, _, text string) { r.texts = append
 func start(t testing.TB, config apiserver.Config) *fixture {
 	t.Helper()
 	f := &fixture{TB: t, server: servertest.Start(t, config)}
+	servertest.AwaitAccount(t, f.server.Client(t), "default") // pods use it
 	return f.connect(f.server.Config(t))
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +16,7 @@ import (
 
 	"holdfast.dev/holdfast/internal/apiserver"
 	"holdfast.dev/holdfast/internal/apiserver/config"
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/waittest"
 )
 
@@ -247,6 +249,7 @@ spec:
 	f.create("default/rolebindings.v1.rbac.authorization.k8s.io", `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: some},
   roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: some}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ann}]}`)
 	f.grant("ann", []string{"configmaps"}, []string{"deletecollection", "list"})
+	servertest.AwaitRight(t, f.server.Client(t), "ann", authorizationv1.ResourceAttributes{Verb: "retire", Resource: "configmaps", Namespace: "default", Name: "a"})
 	ann := f.as("ann")
 	err := ann.of(configMaps).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "of=test"})
 	f.want("a collection", outcome(err), "Conflict: 1 object of configmaps must be kept and was not deleted: default/b")

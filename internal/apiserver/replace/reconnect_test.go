@@ -342,6 +342,12 @@ func TestTableWatch(t *testing.T) {
 	old := c.create(t, configMaps, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, immutable: true}`)
 	// The first replacement ends the watches that are open.
 	old = c.mustReplace(t, configMaps, old)
+	// When the watch cache has seen it, they have ended.
+	if _, err := c.CoreV1().ConfigMaps(c.Namespace).List(t.Context(), metav1.ListOptions{
+		ResourceVersion: old.GetResourceVersion(), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+	}); err != nil {
+		t.Fatal(err)
+	}
 	stream, err := c.CoreV1().RESTClient().Get().AbsPath(c.path(configMaps, "")).Param("watch", "true").Param("fieldSelector", "metadata.name=a").
 		Param("resourceVersion", old.GetResourceVersion()).SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Stream(t.Context())
 	if err != nil {

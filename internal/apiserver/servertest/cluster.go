@@ -65,6 +65,7 @@ func StartLedBy(t testing.TB, holder string, config apiserver.Config) *Server {
 	}
 	// The controllers of this server run before the holder gets the Lease.
 	first := Start(t, config)
+	AwaitAccount(t, first.Client(t), metav1.NamespaceDefault)
 	SetLeader(t, first.Client(t), holder, time.Hour)
 	if err := first.Stop(); err != nil {
 		t.Fatal(err)

@@ -37,6 +37,10 @@ func TestHistoryIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A list waits until the cache has seen all writes.
+	if _, err := configMaps.List(t.Context(), metav1.ListOptions{LabelSelector: "none"}); err != nil {
+		t.Fatal(err)
+	}
 	if err := watchFrom(t, client.CoreV1().ConfigMaps("default"), strconv.Itoa(version-1000)); err != nil {
 		t.Errorf("a watch from 1,000 versions ago: %v", err)
 	}
