@@ -3,6 +3,7 @@ package lifecycle_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -33,16 +34,13 @@ func (c cluster) createClaim(t testing.TB, namespace, name string) {
 // createPodWithClaim creates a pod that uses a claim.
 func (c cluster) createPodWithClaim(t testing.TB, namespace, name, node, claim string) {
 	t.Helper()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{
+	c.createPod(t, namespace, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{
 		NodeName:   node,
 		Containers: []corev1.Container{{Name: "main", Image: "example.com/main"}},
 		Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
 		}}},
-	}}
-	if _, err := c.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	}})
 }
 
 // finalizers returns the finalizers of a claim.
@@ -70,6 +68,7 @@ func TestClaimInUse(t *testing.T) {
 			t.Fatalf("finalizers of a new claim: %v, want %v", got, both)
 		}
 	}
+	c.createNode(t, "node", time.Now()) // a controller deletes the pods of a node that does not exist
 	c.createPodWithClaim(t, namespace, "first", "node", "used")
 	c.createPodWithClaim(t, namespace, "second", "node", "used")
 	c.createPodWithClaim(t, namespace, "waiting", "", "free")

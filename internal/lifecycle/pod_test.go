@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 
+	"holdfast.dev/holdfast/internal/apiserver/servertest"
 	"holdfast.dev/holdfast/internal/lifecycle"
 	"holdfast.dev/holdfast/internal/waittest"
 )
@@ -36,6 +37,7 @@ func newPod(name, node string, grace int64) *corev1.Pod {
 
 func (c cluster) createPod(t testing.TB, namespace string, pod *corev1.Pod) {
 	t.Helper()
+	servertest.AwaitAccount(t, c, namespace)
 	if _, err := c.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -58,6 +58,9 @@ func TestCollected(t *testing.T) {
 	c.waitForPins(t, "old", c.pin(t, references.ConfigMap, "settings-1"))
 	pin := c.pin(t, references.ConfigMap, "settings-2")
 	c.waitForPins(t, "web", pin)
+	// The agent writes the status of a pod again if it has not seen its own write yet. It has when another pod is ready.
+	c.apply(t, pod("after", "n1", volume("settings-2")))
+	c.waitForPins(t, "after", pin)
 	uid := c.uid(t, "web")
 	before := filesOf(t, a.root, uid)
 	if len(before) < 4 {

@@ -129,13 +129,16 @@ func (c *cluster) leader(t *testing.T) int {
 // moveLeader makes another member the leader.
 func (c *cluster) moveLeader(t *testing.T, from, to int) {
 	t.Helper()
-	_, err := ask(t.Context(), c.members[from].url, func(ctx context.Context, client *clientv3.Client) (*clientv3.MoveLeaderResponse, error) {
-		return client.MoveLeader(ctx, c.members[to].id)
+	waittest.Until(t, "another member is the leader", func() error {
+		_, err := ask(t.Context(), c.members[from].url, func(ctx context.Context, client *clientv3.Client) (*clientv3.MoveLeaderResponse, error) {
+			return client.MoveLeader(ctx, c.members[to].id)
+		})
+		// On a busy machine, another member may have become the leader meanwhile, or the old one gives up to wait for the new one.
+		if errors.Is(err, rpctypes.ErrNotLeader) {
+			return nil
+		}
+		return err
 	})
-	// On a busy machine, another member may have become the leader meanwhile.
-	if err != nil && !errors.Is(err, rpctypes.ErrNotLeader) {
-		t.Fatal(err)
-	}
 }
 
 // urls returns the URLs of all members for clients.

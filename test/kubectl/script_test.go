@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -94,12 +92,7 @@ func enter(t *testing.T, admin, own, namespace string) error {
 	if err != nil {
 		return err
 	}
-	_, err = client.CoreV1().Namespaces().Create(t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
-	if err != nil {
-		return err
-	}
-	servertest.AwaitAccount(t, client, namespace)
+	servertest.CreateNamespace(t, client, namespace)
 	return nil
 }
 

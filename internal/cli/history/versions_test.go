@@ -125,15 +125,22 @@ func TestStorageVersions(t *testing.T) {
 				t.Fatalf("the entries are %+v", items)
 			}
 
-			live, err := crds.Get(t.Context(), plural+".example.com", metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
+			// The server writes the condition of the definition meanwhile.
+			change := func(changed func(live *unstructured.Unstructured) *unstructured.Unstructured) {
+				t.Helper()
+				waittest.Until(t, "the definition is changed", func() error {
+					live, err := crds.Get(t.Context(), plural+".example.com", metav1.GetOptions{})
+					if err == nil {
+						_, err = crds.Update(t.Context(), changed(live), metav1.UpdateOptions{})
+					}
+					return err
+				})
 			}
-			changed := yamltest.Object(t, definitionOf(plural, test.conversion, "v2"))
-			changed.SetResourceVersion(live.GetResourceVersion())
-			if _, err := crds.Update(t.Context(), changed, metav1.UpdateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			change(func(live *unstructured.Unstructured) *unstructured.Unstructured {
+				changed := yamltest.Object(t, definitionOf(plural, test.conversion, "v2"))
+				changed.SetResourceVersion(live.GetResourceVersion())
+				return changed
+			})
 			served()
 			size := 1
 			waittest.Until(t, "objects are stored in v2", func() bool {
@@ -186,20 +193,17 @@ func TestStorageVersions(t *testing.T) {
 			}
 
 			// Without the older version, the state cannot be written.
-			if live, err = crds.Get(t.Context(), plural+".example.com", metav1.GetOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			versions, _, err := unstructured.NestedSlice(live.Object, "spec", "versions")
-			if err != nil {
-				t.Fatal(err)
-			}
-			versions[0].(map[string]any)["served"] = false
-			if err := unstructured.SetNestedSlice(live.Object, versions, "spec", "versions"); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := crds.Update(t.Context(), live, metav1.UpdateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			change(func(live *unstructured.Unstructured) *unstructured.Unstructured {
+				versions, _, err := unstructured.NestedSlice(live.Object, "spec", "versions")
+				if err != nil {
+					t.Fatal(err)
+				}
+				versions[0].(map[string]any)["served"] = false
+				if err := unstructured.SetNestedSlice(live.Object, versions, "spec", "versions"); err != nil {
+					t.Fatal(err)
+				}
+				return live
+			})
 			waittest.Until(t, "v1 is not served", func() bool {
 				_, err := in("v1").List(t.Context(), metav1.ListOptions{})
 				return err != nil

@@ -127,12 +127,13 @@ func TestReplicas(t *testing.T) {
 	for range 2 {
 		servers = append(servers, cluster{t, servertest.Start(t, apiserver.Config{CollectAtLeast: least, Etcd: store}).Cluster(t)})
 	}
+	// An object without a reference would go a moment after its creation.
+	if _, err := servers[1].AppsV1().Deployments("default").Create(t.Context(), deployment("web", "c-3"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	const count = 20
 	for i := range count {
 		servers[i%2].create(soon(fmt.Sprintf("c-%d", i)))
-	}
-	if _, err := servers[1].AppsV1().Deployments("default").Create(t.Context(), deployment("web", "c-3"), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
 	}
 	for i := range count {
 		if i != 3 {
@@ -261,10 +262,7 @@ func TestWebhook(t *testing.T) {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.create(soon("a"))
-	waittest.Until(t, "the webhook is in force", func() bool {
-		return c.CoreV1().ConfigMaps(c.Namespace).Delete(t.Context(), "a", metav1.DeleteOptions{DryRun: []string{"All"}}) != nil
-	})
+	c.selectWhenKept("a")
 	c.awaitEvent("a", "CollectionRefused", "not today")
 	if err := webhooks.Delete(t.Context(), "stays", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -306,21 +304,27 @@ func TestRule(t *testing.T) {
 		if _, err := policies.Create(t.Context(), yamltest.Object(t, keptByRule), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		object := soon("a")
-		object.Labels = nil
-		c.create(object)
-		waittest.Until(t, "the rule is in force", func() bool {
-			return c.CoreV1().ConfigMaps(c.Namespace).Delete(t.Context(), "a", metav1.DeleteOptions{DryRun: []string{"All"}}) != nil
-		})
-		if err := c.tryPatch("a", map[string]any{"labels": selected()}, metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		c.selectWhenKept("a")
 		c.awaitEvent("a", "CollectionRefused", want)
 		if err := policies.Delete(t.Context(), "stays", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		c.awaitGone("a")
 	})
+}
+
+// selectWhenKept creates an object, and selects it for collection when something refuses its deletion.
+func (c cluster) selectWhenKept(name string) {
+	c.Helper()
+	object := soon(name)
+	object.Labels = nil
+	c.create(object)
+	waittest.Until(c, "the server refuses to delete "+name, func() bool {
+		return c.CoreV1().ConfigMaps(c.Namespace).Delete(c.Context(), name, metav1.DeleteOptions{DryRun: []string{"All"}}) != nil
+	})
+	if err := c.tryPatch(name, map[string]any{"labels": selected()}, metav1.PatchOptions{}); err != nil {
+		c.Fatal(err)
+	}
 }
 
 // TestUnmarkedAfterRestart starts the time again when the server starts.

@@ -59,10 +59,10 @@ spec:
 	var events []string
 	waittest.Until(t, "Events about the policy", func() bool {
 		events = f.eventsAbout("mixed")
-		return slices.Contains(events, "2 Warned: warned about an update of widgets.example.com default/w: immutable spec.note") &&
-			slices.Contains(events, "1 Warned: warned about an update of configmaps default/c: immutable immutable")
+		return f.hasEvent(events, 2, "Warned: warned about an update of widgets.example.com default/w: immutable spec.note") &&
+			f.hasEvent(events, 1, "Warned: warned about an update of configmaps default/c: immutable immutable")
 	})
-	if !slices.Contains(events, "1 Refused: refused an update of widgets.example.com default/w: immutable spec.size") {
+	if !f.hasEvent(events, 1, "Refused: refused an update of widgets.example.com default/w: immutable spec.size") {
 		t.Errorf("events %q", events)
 	}
 	for _, event := range events {
@@ -70,6 +70,17 @@ spec:
 			t.Errorf("an Event about a dry run: %s", event)
 		}
 	}
+}
+
+// hasEvent reports whether an Event was counted as often as wanted. The guard may have counted a write that was sent again each time.
+func (f *fixture) hasEvent(events []string, count int, text string) bool {
+	most := count + int(f.repeated.Load())
+	for n := count; n <= most; n++ {
+		if slices.Contains(events, fmt.Sprintf("%d %s", n, text)) {
+			return true
+		}
+	}
+	return false
 }
 
 // eventsAbout returns the Events about a policy: their count, reason and message.
