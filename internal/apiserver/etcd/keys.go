@@ -86,7 +86,7 @@ func (c *Client) Firsts(ctx context.Context, prefixes []string) ([]*Pair, error)
 		for _, prefix := range some {
 			reads = append(reads, clientv3.OpGet(prefix, clientv3.WithPrefix(), clientv3.WithLimit(1)))
 		}
-		found, err := c.shared.Txn(ctx).Then(reads...).Commit()
+		found, err := c.read(ctx, reads)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", some[0], err)
 		}
@@ -99,6 +99,17 @@ func (c *Client) Firsts(ctx context.Context, prefixes []string) ([]*Pair, error)
 		}
 	}
 	return firsts, nil
+}
+
+// read sends several reads as one request. A member that was just cut off from the others does not answer in time, and then another one is asked. The
+// client does that by itself for a request with one read, and not for a transaction, which could write.
+func (c *Client) read(ctx context.Context, reads []clientv3.Op) (*clientv3.TxnResponse, error) {
+	for asked := 1; ; asked++ {
+		found, err := c.shared.Txn(ctx).Then(reads...).Commit()
+		if !isUnavailable(err) || asked >= len(c.endpoints) || ctx.Err() != nil {
+			return found, err
+		}
+	}
 }
 
 // Add stores a pair if its key does not exist. It reports whether it stored the pair.
@@ -131,7 +142,7 @@ func (c *Client) Created(ctx context.Context, keys []string) ([]int64, error) {
 		for _, key := range some {
 			reads = append(reads, clientv3.OpGet(key, clientv3.WithKeysOnly()))
 		}
-		found, err := c.shared.Txn(ctx).Then(reads...).Commit()
+		found, err := c.read(ctx, reads)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", some[0], err)
 		}
