@@ -132,7 +132,8 @@ func (l *tail) Write(p []byte) (int, error) {
 			}
 		}
 	}
-	if excess := len(l.text) - 4<<10; excess > 0 {
+	// The stack of a goroutine of etcd has some KB after the reason.
+	if excess := len(l.text) - 32<<10; excess > 0 {
 		l.text = l.text[excess:]
 	}
 	return len(p), nil

@@ -172,7 +172,7 @@ func (s *site) exercise(p point) {
 	if p.fails {
 		waits = either(2, 10)
 	}
-	if h.waited = s.apply(p, fmt.Sprintf("%d*sleep(%d)->off", waits, 1+s.random.IntN(20)), waits); h.waited == 0 {
+	if h.waited = s.apply(p, fmt.Sprintf("%d*sleep(%d)->off", waits, 1+s.random.IntN(20)), waits, patience()); h.waited == 0 {
 		if !long() {
 			s.t.Fatalf("no client has reached %s in %s", p.name, patience())
 		}
@@ -180,22 +180,22 @@ func (s *site) exercise(p point) {
 	}
 	if p.fails {
 		n := either(2, 8)
-		h.failed = s.apply(p, fmt.Sprintf(`%d*return("armed")->off`, n), n)
+		h.failed = s.apply(p, fmt.Sprintf(`%d*return("armed")->off`, n), n, time.Minute)
 	}
 	for range either(1, 2) {
 		before := s.random.IntN(5)
-		if s.apply(p, fmt.Sprintf("%d*off->1*panic", before), before+1) > before {
+		if s.apply(p, fmt.Sprintf("%d*off->1*panic", before), before+1, time.Minute) > before {
 			h.died++
 		}
 	}
 }
 
-// patience is how long the clients try to reach a failpoint.
+// patience is how long the clients try to reach a failpoint that none has reached before.
 func patience() time.Duration { return either(time.Minute, 10*time.Second) }
 
-// apply arms a failpoint, and waits until the server has reached it a number of times, or has ended and is started again. It returns how often
-// the server has reached it.
-func (s *site) apply(p point, actions string, times int) int {
+// apply arms a failpoint, and waits until the server has reached it a number of times, or has ended and is started again, or has not reached it
+// again for a while. It returns how often the server has reached it.
+func (s *site) apply(p point, actions string, times int, patience time.Duration) int {
 	s.t.Helper()
 	if s.server.hasEnded() {
 		s.t.Fatalf("the server ended before %s: %s", p.name, s.server.output)
@@ -204,7 +204,7 @@ func (s *site) apply(p point, actions string, times int) int {
 		s.t.Fatalf("arm %s: %v", p.name, err)
 	}
 	reached := 0
-	for last := time.Now(); time.Since(last) < patience(); time.Sleep(5 * time.Millisecond) {
+	for last := time.Now(); time.Since(last) < patience; time.Sleep(5 * time.Millisecond) {
 		if s.server.hasEnded() {
 			if !strings.Contains(actions, "panic") && !(p.etcd && strings.Contains(actions, "return")) {
 				s.t.Fatalf("%s, %s: the server ended: %s", p.name, actions, s.server.output)
