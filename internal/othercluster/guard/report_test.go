@@ -63,6 +63,14 @@ func TestReport(t *testing.T) {
 			}
 			waittest.Until(t, "the report", func() error {
 				got, summary := f.reported(kind[0] + "." + kind[2] + "." + kind[1])
+				// The guard may have counted a write that was sent again each time.
+				for again := range int(f.repeated.Load()) {
+					for i, line := range got {
+						if before, found := strings.CutSuffix(line, fmt.Sprintf(" ConfigMap/c %d", 4+again)); found {
+							got[i] = before + " ConfigMap/c 3"
+						}
+					}
+				}
 				if diff := cmp.Diff(want, got); diff != "" {
 					return fmt.Errorf("(-want +got):\n%s", diff)
 				}
