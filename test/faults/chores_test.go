@@ -33,7 +33,7 @@ type chore interface {
 func newChores(t *testing.T, c *client) []chore {
 	t.Helper()
 	m := &moving{}
-	for _, name := range []string{"movers", "cleaned"} {
+	for _, name := range []string{"movers", "cleaned", "collected"} {
 		mustCreate(t, c, "/api/v1/namespaces", fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", name))
 	}
 	mustCreate(t, c, kinds[4].path, moverDefinition)
@@ -42,7 +42,9 @@ func newChores(t *testing.T, c *client) []chore {
 			"{apiVersion: move.holdfast.dev/v1, kind: Mover, metadata: {name: m%d}, spec: {value: v%d}}", i, i))
 	}
 	mustCreate(t, c, "/apis/kudo.dev/v1beta1/namespaces/cleaned/operatorversions", cleanedVersion)
-	return []chore{&replacing{}, &emptying{}, m, &cleaning{}}
+	mustCreate(t, c, "/apis/apps/v1/namespaces/collected/deployments", userOfCollected)
+	mustCreate(t, c, collectedPath, collected("used"))
+	return []chore{&replacing{}, &emptying{}, m, &cleaning{}, &collecting{}}
 }
 
 // objectOf decodes an object.
@@ -291,4 +293,48 @@ func (*cleaning) end(ctx context.Context, c *client) error {
 		c.delete(ctx, cleanedPath+"/"+nameOf(object))
 	}
 	return none(list, "i")
+}
+
+// collecting creates immutable ConfigMaps that no object refers to, and waits until the server collects them. It must leave another one, to
+// which a Deployment refers.
+type collecting struct{ number int }
+
+const (
+	collectedPath   = "/api/v1/namespaces/collected/configmaps"
+	userOfCollected = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: user}
+spec:
+  selector: {matchLabels: {app: user}}
+  template:
+    metadata: {labels: {app: user}}
+    spec: {containers: [{name: main, image: main, envFrom: [{configMapRef: {name: used}}]}]}
+`
+)
+
+// collected returns a ConfigMap that the server collects as soon as no object refers to it.
+func collected(name string) string {
+	return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name +
+		", labels: {holdfast.dev/collect: unused}, annotations: {holdfast.dev/collect-after: 0s}}, immutable: true}"
+}
+
+func (*collecting) name() string { return "the collection of unused objects" }
+
+func (l *collecting) do(ctx context.Context, c *client) answer {
+	l.number++
+	name := fmt.Sprintf("unused-%d", l.number)
+	c.create(ctx, collectedPath, objectOf(collected(name)))
+	return await(ctx, func() answer { return c.get(ctx, collectedPath+"/"+name) }, isAbsent)
+}
+
+func (*collecting) settle(ctx context.Context, c *client) error {
+	if a := c.get(ctx, collectedPath+"/used"); a.err != nil {
+		return fmt.Errorf("the ConfigMap in use: %w", a.err)
+	}
+	return nil
+}
+
+func (*collecting) end(ctx context.Context, c *client) error {
+	return none(c.get(ctx, collectedPath), "unused-")
 }

@@ -16,8 +16,8 @@ import (
 // sitePorts is the number of node ports of a site. Failed writes leave claims of ports for a while.
 const sitePorts = 120
 
-// bounds are bounds of the server that a test lowers, so that it compacts all the time.
-const bounds = "etcd:compactEvery=return(300000000);etcd:keepRevisions=return(200)"
+// bounds are bounds of the server that a test lowers, so that it compacts all the time, and collects unused objects at once.
+const bounds = "etcd:compactEvery=return(300000000);etcd:keepRevisions=return(200);collection:atLeast=return(100000000)"
 
 // site is a server with failpoints, and its clients.
 type site struct {
@@ -172,9 +172,9 @@ func (s *site) exercise(p point) {
 	if p.fails {
 		waits = either(2, 10)
 	}
-	if h.waited = s.apply(p, fmt.Sprintf("%d*sleep(%d)->off", waits, 1+s.random.IntN(20)), waits, patience()); h.waited == 0 {
+	if h.waited = s.apply(p, fmt.Sprintf("%d*sleep(%d)->off", waits, 1+s.random.IntN(20)), waits, patience(p)); h.waited == 0 {
 		if !long() {
-			s.t.Fatalf("no client has reached %s in %s", p.name, patience())
+			s.t.Fatalf("no client has reached %s in %s", p.name, patience(p))
 		}
 		return
 	}
@@ -190,8 +190,14 @@ func (s *site) exercise(p point) {
 	}
 }
 
-// patience is how long the clients try to reach a failpoint that none has reached before.
-func patience() time.Duration { return either(time.Minute, 10*time.Second) }
+// patience is how long the clients try to reach a failpoint that none has reached before. After a death, the next leader of the controllers may have to
+// wait until the Lease of the dead one has ended.
+func patience(p point) time.Duration {
+	if p.etcd {
+		return either(time.Minute, 10*time.Second)
+	}
+	return either(time.Minute, 30*time.Second)
+}
 
 // apply arms a failpoint, and waits until the server has reached it a number of times, or has ended and is started again, or has not reached it
 // again for a while. It returns how often the server has reached it.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
+	"holdfast.dev/holdfast/internal/failpoint"
 	"holdfast.dev/holdfast/internal/references"
 	"holdfast.dev/holdfast/internal/series"
 )
@@ -46,7 +47,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	if c.AtLeast == 0 {
-		c.AtLeast = series.LeastAfter
+		c.AtLeast = failpoint.Bound("collection:atLeast", series.LeastAfter)
 	}
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}
