@@ -133,7 +133,7 @@ func (c *cluster) moveLeader(t *testing.T, from, to int) {
 		_, err := ask(t.Context(), c.members[from].url, func(ctx context.Context, client *clientv3.Client) (*clientv3.MoveLeaderResponse, error) {
 			return client.MoveLeader(ctx, c.members[to].id)
 		})
-		// On a busy machine, another member may have become the leader meanwhile, or the old one gives up to wait for the new one.
+		// On a busy machine, another member may have become the leader meanwhile, or the old one gave up waiting for the new one.
 		if errors.Is(err, rpctypes.ErrNotLeader) {
 			return nil
 		}

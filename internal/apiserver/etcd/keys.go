@@ -101,8 +101,8 @@ func (c *Client) Firsts(ctx context.Context, prefixes []string) ([]*Pair, error)
 	return firsts, nil
 }
 
-// read sends several reads as one request. A member that was just cut off from the others does not answer in time, and then another one is asked. The
-// client does that by itself for a request with one read, and not for a transaction, which could write.
+// read sends several reads as one transaction. A member that was just cut off from the others does not answer in time; read then sends the transaction to
+// another one. The library does that for a single read, and for no transaction, because a transaction could write.
 func (c *Client) read(ctx context.Context, reads []clientv3.Op) (*clientv3.TxnResponse, error) {
 	for asked := 1; ; asked++ {
 		found, err := c.shared.Txn(ctx).Then(reads...).Commit()

@@ -33,7 +33,7 @@ spec:
 
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
-	// The server may read at any moment, and never a half of the file.
+	// The server may read the directory at any moment, and must not see half of a file.
 	file := filepath.Join(dir, name)
 	if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
 		t.Fatal(err)

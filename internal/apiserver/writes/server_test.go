@@ -107,7 +107,7 @@ func newClient(t *testing.T, config *rest.Config) *client {
 	return c
 }
 
-// counted are the kinds whose writes are counted. The server itself writes others, also some seconds after its start.
+// counted are the kinds that the tests write. The server itself writes others, for some seconds after its start.
 var counted = []string{"configmaps", "deployments", "pods", "namespaces"}
 
 // counts returns how many writes with one of the labels the server has counted, and how many bodies of them.
